@@ -1,7 +1,6 @@
 """A sampler for Optuna that asks one of our proposers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from logging import getLogger
 from math import isfinite
 from operator import itemgetter
@@ -18,10 +17,10 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.api.other_tools.proposing import ProposerOptions, check_proposer, space_and_proposer
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
-from skipstack.search.strategy.proposers.proposer import Curve, Proposer
+from skipstack.search.strategy.proposers.proposer import Curve
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import json_value
 from skipstack.search.study.earlier_studies.elsewhere.optuna_study import optuna_axis
-from skipstack.spaces.space import Point, Space
+from skipstack.spaces.space import Point
 
 OVER = (TrialState.COMPLETE, TrialState.PRUNED)
 """The states of trials that show which parameters the study has."""
@@ -58,9 +57,7 @@ class OptunaSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """Ask the proposer for the whole point, after all trials of the study. Once every point has been tried, a random
-        one is tried again.
-        """
+        """Ask the proposer for the whole point. Once every point has been tried, draw one of them at random."""
         if not search_space:
             return {}
         with self._lock:
@@ -91,10 +88,7 @@ class OptunaSampler(BaseSampler):
 
 
 class _Replay:
-    """A proposer to which the trials of an Optuna study were reported, in the order in which they began and ended.
-
-    ``told``: the reports so far, by the number of the trial and whether it had ended.
-    """
+    """A proposer that was told the trials of an Optuna study, in the order in which they began and ended."""
 
     def __init__(
         self, study: Study, search_space: Mapping[str, BaseDistribution], options: tuple[ProposerOptions, int]
@@ -114,14 +108,15 @@ class _Replay:
     def _begin(self) -> None:
         self.space, self.proposer = space_and_proposer(self._axes, *self._options, objectives=len(self._signs))
         self._told: list[tuple[int, bool]] = []
+        """What the proposer was told, in order: a trial's number, and whether the trial has ended or begun."""
 
     def continues(self, study: Study, search_space: Mapping[str, BaseDistribution]) -> bool:
         """Whether this is the study, and its space is still the same."""
         return self._of == (study.study_name, search_space)
 
     def catch_up(self, trials: Sequence[FrozenTrial]) -> None:
-        """Report what has happened since the last time. If something had happened before that, as another process may
-        say late, begin again: so the proposer always follows from the trials alone.
+        """Tell the proposer what has happened since the last call. If something else turns out to have happened before,
+        since another process recorded it late, tell a new proposer everything. So its state follows from the trials.
         """
         happened = []
         for each in trials:

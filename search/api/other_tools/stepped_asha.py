@@ -17,8 +17,8 @@ MOST_REPORTS: Final = 10**18
 
 @final
 class SteppedAsha:
-    """Our ASHA (``Asha`` in ``halving.py``) over steps, of which a trial may leave some out. It is compared at a rung by
-    its first report at or after that step, and is complete at the step ``epochs``. Higher scores are better.
+    """Our ASHA (``Asha`` in ``halving.py``) over steps, of which a trial may leave some out. A trial is compared at a
+    rung by its first report at or after that step, and is complete at the step ``epochs``. Higher scores are better.
 
     ``Asha`` counts epochs one by one, but any amounts of seconds, so it is told steps as seconds. ``grace``,
     ``reduction`` and ``brackets``: as in ``AshaConfig``. Raises UserError for values that it does not allow.

@@ -37,6 +37,15 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
         NAME, iteration: ITERATION, score: SCORE}``, both None without a score. The larger a score, the better.
         """
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the options and the events, from which the proposer follows: not every proposer can be pickled."""
+        return {**self.__dict__, "_built": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._param_space:
+            self._replay()
+
     def set_search_properties(
         self, metric: str | None, mode: str | None, config: Mapping[str, Any], **spec: Any
     ) -> bool:
@@ -84,6 +93,10 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
         self._built = space_and_proposer(tune_axes(self._param_space, "tune_searcher"), *self._options)
         self._numbers: dict[str, int] = {}
         self._running: set[str] = set()
+        space, _ = self._built
+        for event in self._events:
+            if "point" in event and (refusal := space.refusal(event["point"])) is not None:
+                raise UserError(f"tune_searcher: its trials were of another param_space: {refusal}")
         events, self._events = self._events, []
         for event in events:
             self._happened(event)

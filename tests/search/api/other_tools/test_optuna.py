@@ -127,7 +127,10 @@ def test_parameters_that_not_all_trials_have_are_drawn_at_random_and_named(caplo
     for study in studies:
         study.optimize(conditional, n_trials=12)
     assert [each.params for each in studies[0].trials] == [each.params for each in studies[1].trials]
-    assert {frozenset(each.params) for each in studies[0].trials} == {frozenset("x kind".split()), frozenset("x kind units".split())}
+    assert {frozenset(each.params) for each in studies[0].trials} == {
+        frozenset({"x", "kind"}),
+        frozenset({"x", "kind", "units"}),
+    }
     assert len({each.params["units"] for each in studies[0].trials if "units" in each.params}) > 1
     names = [record.getMessage().split(" is drawn at random: ")[0] for record in caplog.records]
     assert names == ["the parameter units"] * 2
@@ -171,7 +174,7 @@ def test_a_proposer_that_cannot_be_asked_is_refused(proposer: Any, said: str) ->
 
 def test_a_parameter_that_no_axis_can_be_is_refused_by_its_name() -> None:
     study = optuna.create_study(sampler=skipstack.optuna_sampler())
-    with pytest.raises(UserError, match="^kind: got NaN .allowed: text, finite numbers, true, false or null.$"):
+    with pytest.raises(UserError, match=r"^kind: got NaN \(allowed: text, finite numbers, true, false or null\)$"):
         study.optimize(lambda trial: trial.suggest_categorical("kind", [1.0, math.nan]), n_trials=1)
     study = optuna.create_study(sampler=skipstack.optuna_sampler("grid"))
     with pytest.raises(UserError, match="the space is infinite: axis x has numbers from"):

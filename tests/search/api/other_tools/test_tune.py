@@ -67,7 +67,9 @@ def test_an_experiment_of_tune_has_the_trials_of_a_study_of_ours(proposer: Any, 
     points = [trial.point for trial in ours.trials.values()]
     mode = {"minimize": "min", "maximize": "max"}[direction]
     configs = proposed(searcher(proposer, mode=mode, seed=3), range(TRIALS))
-    flat = [{**{f"net.{name}": each for name, each in config["net"].items()}, "rate": config["rate"]} for config in configs]
+    flat = [
+        {**{f"net.{name}": each for name, each in config["net"].items()}, "rate": config["rate"]} for config in configs
+    ]
     assert flat == points
 
 
@@ -102,9 +104,8 @@ def test_configs_are_nested_and_have_the_values_that_were_given() -> None:
     configs = []
     while (config := own.suggest(f"t{len(configs)}")) != tune.search.Searcher.FINISHED:
         configs.append(config)
-    assert configs == [
-        {"net": {"units": units}, "kind": kind} for units in ((8, 8), (16,)) for kind in ("a", None)
-    ]
+        own = pickle.loads(pickle.dumps(own))
+    assert configs == [{"net": {"units": units}, "kind": kind} for units in ((8, 8), (16,)) for kind in ("a", None)]
 
 
 @settings(max_examples=25, deadline=None)
@@ -146,6 +147,9 @@ def test_a_mistake_is_said_in_one_line() -> None:
         ),
         "tune_scheduler: got the metric 'loss' and the mode null (allowed: ": lambda: (
             skipstack.tune_scheduler().set_search_properties("loss", None)
+        ),
+        "tune_searcher: its trials were of another param_space: ": lambda: (
+            (own := searcher()).suggest("t0") and own.set_search_properties("loss", "min", {"x": tune.uniform(0, 1)})
         ),
         "grace: got 0 (allowed: an integer from 1)": lambda: skipstack.tune_scheduler(grace=0),
     }
@@ -190,9 +194,7 @@ def test_tune_runs_them_to_their_end_and_saves_the_searcher(tmp_path: Path) -> N
     for number, result in enumerate(results):
         config = {**twin.suggest(f"t{number}"), "epochs": 3}
         assert result.config == config
-        actions = (
-            asha.report(number, step + 1, -loss(config) - 1 / (step + 1)).action for step in range(9)
-        )
+        actions = (asha.report(number, step + 1, -loss(config) - 1 / (step + 1)).action for step in range(9))
         epochs = next(epoch for epoch, action in enumerate(actions, start=1) if action != "continue")
         assert result.metrics["training_iteration"] == epochs
         twin.on_trial_complete(f"t{number}", {"loss": loss(config) + 1 / epochs, "training_iteration": epochs})
