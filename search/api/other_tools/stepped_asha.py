@@ -45,7 +45,7 @@ class SteppedAsha:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         options, reports = state
-        self.__init__(*options)  # type: ignore[misc]
+        self.__init__(*options)
         for trial, step, score, spared in reports:
             self.report(trial, step, score, spared=spared)
 
