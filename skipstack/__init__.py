@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from skipstack.data.basis.errors import UserError
     from skipstack.data.formats.sentences import Sentence
     from skipstack.search.api.options import Execution
+    from skipstack.search.api.other_tools.optuna_pruner import OptunaPruner
+    from skipstack.search.api.other_tools.optuna_sampler import OptunaSampler
+    from skipstack.search.api.other_tools.tune_scheduler import TuneScheduler
+    from skipstack.search.api.other_tools.tune_searcher import TuneSearcher
     from skipstack.search.api.own_loop import AskedTrial, OwnLoop
     from skipstack.search.api.run import Run
     from skipstack.search.api.run_options import DeviceName
@@ -101,11 +105,15 @@ __all__ = [
     "loguniform",
     "normal",
     "open",
+    "optuna_pruner",
+    "optuna_sampler",
     "ordinal",
     "randint",
     "resume",
     "search",
     "space",
+    "tune_scheduler",
+    "tune_searcher",
     "uniform",
 ]
 
@@ -549,6 +557,83 @@ def from_wandb(
     check_arguments(table=table, score=score, direction=direction, space=space, out=out)
     axes = wandb_axes(space) if isinstance(space, Mapping) else space.axes
     return _written(wandb_search(Path(table), score, direction, axes), out)
+
+
+def optuna_sampler(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) -> OptunaSampler:
+    """One of our proposers as a sampler of Optuna: ``optuna.create_study(sampler=skipstack.optuna_sampler("gp"))``.
+
+    ``proposer``: ``tpe``, ``gp``, ``evolution``, ``random`` or ``grid``; or a mapping with its options, such as
+    ``{"kind": "evolution", "population": 8}``. It proposes the parameters that all trials so far had, each with the
+    same distribution. Others are drawn at random, and so are all of the first trial. The proposals follow from ``seed``
+    and the trials in Optuna's storage: a new process that loads the study goes on with the same ones. Several
+    directions are several objectives.
+
+    Raises UserError for an unknown proposer. In a trial, it is raised for choices that are not text, finite numbers,
+    bools or None, and by ``grid`` for a parameter with infinitely many values.
+    """
+    check_system()
+    need("optuna", "optuna_sampler")
+    from skipstack.search.api.arguments import check_arguments
+    from skipstack.search.api.other_tools.optuna_sampler import OptunaSampler
+
+    check_arguments(seed=seed)
+    return OptunaSampler(proposer, seed)
+
+
+def optuna_pruner(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brackets: int = 1) -> OptunaPruner:
+    """Our asynchronous successive halving (ASHA) as a pruner of Optuna:
+    ``optuna.create_study(pruner=skipstack.optuna_pruner(epochs=27))``.
+
+    ``epochs``: the steps of a trial that is not pruned. Trials are compared at the steps ``grace``, ``grace *
+    reduction``, ``grace * reduction**2``, ... below ``epochs``: by their first report at or after each. A trial is
+    pruned if it is below the best 1/``reduction`` of those that reported there before, or if it reports a number that
+    is not finite. ``brackets``: groups of trials, of which each next one has one rung less at the low end.
+
+    Raises UserError for numbers that these cannot be.
+    """
+    check_system()
+    need("optuna", "optuna_pruner")
+    from skipstack.search.api.arguments import check_arguments
+    from skipstack.search.api.other_tools.optuna_pruner import OptunaPruner
+
+    check_arguments(epochs=epochs)
+    return OptunaPruner(epochs, grace, reduction, brackets)
+
+
+def tune_searcher(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) -> TuneSearcher:
+    """One of our proposers as a searcher of Ray Tune: ``tune.TuneConfig(search_alg=skipstack.tune_searcher("gp"),
+    metric="loss", mode="min")``.
+
+    ``proposer``, ``seed``: as for ``optuna_sampler``. The axes are the domains of ``param_space``, with
+    ``tune.grid_search`` as a choice. Tune saves the searcher with the experiment, and ``tune.Tuner.restore`` goes on
+    with the same proposals.
+
+    Raises UserError for an unknown proposer, without a metric and a mode, and for a domain that no axis can be, such as
+    ``tune.sample_from``.
+    """
+    check_system()
+    need("ray", "tune_searcher")
+    from skipstack.search.api.arguments import check_arguments
+    from skipstack.search.api.other_tools.tune_searcher import TuneSearcher
+
+    check_arguments(seed=seed)
+    return TuneSearcher(proposer, seed)
+
+
+def tune_scheduler(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brackets: int = 1) -> TuneScheduler:
+    """Our asynchronous successive halving (ASHA) as a scheduler of Ray Tune:
+    ``tune.TuneConfig(scheduler=skipstack.tune_scheduler(epochs=27), metric="loss", mode="min")``.
+
+    ``epochs``: the results, ``training_iteration``, after which a trial is complete and ends. The other arguments are
+    those of ``optuna_pruner``. Raises UserError for numbers that these cannot be, and without a metric and a mode.
+    """
+    check_system()
+    need("ray", "tune_scheduler")
+    from skipstack.search.api.arguments import check_arguments
+    from skipstack.search.api.other_tools.tune_scheduler import TuneScheduler
+
+    check_arguments(epochs=epochs)
+    return TuneScheduler(epochs, grace, reduction, brackets)
 
 
 def _written(found: FinishedSearch, out: AnyPath) -> Study:

@@ -1,5 +1,7 @@
 """Runs every command of the README and of the guide, and checks that names on the pages exist."""
 
+import ast
+import math
 import os
 import re
 import runpy
@@ -179,13 +181,19 @@ def test_our_script_is_no_longer_than_theirs() -> None:
     def lines(script: str) -> int:
         return sum(1 for line in script.splitlines() if line.strip())
 
-    theirs = [MOVING.script("TrialPruned"), MOVING.script("tune.Tuner")]
+    theirs = [MOVING.script("SuccessiveHalvingPruner"), MOVING.script("ASHAScheduler")]
     assert lines(OWN.script("runs/digits")) <= min(map(lines, theirs))
 
 
 @pytest.mark.slow
 def test_the_functions_of_the_guide_are_searched_by_optuna(tmp_path: Path) -> None:
-    assert "'alpha': " in script(tmp_path, few(MOVING.script("TrialPruned")))
+    assert "'alpha': " in script(tmp_path, few(MOVING.script("SuccessiveHalvingPruner")))
+
+
+@pytest.mark.slow
+def test_the_guide_s_study_of_optuna_is_searched_by_our_parts(tmp_path: Path) -> None:
+    best = ast.literal_eval(script(tmp_path, MOVING.script("optuna_sampler")))
+    assert math.hypot(best["x"] - 2, best["y"]) < 1
 
 
 @pytest.mark.slow
@@ -202,7 +210,8 @@ def test_the_guide_exports_a_function_s_model_and_logs_within_a_trial(tmp_path: 
 @pytest.mark.cluster
 @pytest.mark.timeout(600)
 def test_the_functions_of_the_guide_are_searched_by_ray(tmp_path: Path) -> None:
-    assert "'alpha': " in script(tmp_path, few(MOVING.script("tune.Tuner")))
+    assert "'alpha': " in script(tmp_path, few(MOVING.script("ASHAScheduler")))
+    assert "'x': " in script(tmp_path, few(MOVING.script("tune_searcher")))
     script(tmp_path, few(OWN.script("runs/digits")))
     assert read_study(tmp_path / "runs" / "digits").finished
 

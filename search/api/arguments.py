@@ -42,7 +42,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     **dict.fromkeys(("folder", "bundle", "table", "out", "data_dir"), PATH),
     **dict.fromkeys(("scale", "score", "tracking_uri", "address"), TEXT),
-    **dict.fromkeys(("epochs", "seeds", "top", "trials"), WHOLE),
+    **dict.fromkeys(("epochs", "seed", "seeds", "top", "trials"), WHOLE),
     "every": (lambda given: isinstance(given, Real) and 0 < float(given) < inf, "a number of seconds above 0"),
     "corpus": TEXT_OR_TEXTS,
     "without": TEXT_OR_TEXTS,

@@ -60,6 +60,16 @@ except skipstack.UserError as error:
     print(error)
 """
 
+PARTS_OF_TOOLS = """
+import skipstack
+
+for name in ("optuna_sampler", "optuna_pruner", "tune_searcher", "tune_scheduler"):
+    try:
+        getattr(skipstack, name)()
+    except skipstack.UserError as error:
+        print(error)
+"""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -109,6 +119,18 @@ def test_what_is_missing_is_named_before_anything_is_written(command: list[str],
     before = written(folder)
     assert said in refused(PLAIN, folder, *command)
     assert written(folder) == before
+
+
+@pytest.mark.slow
+def test_a_tool_that_our_parts_are_for_is_named_if_it_is_missing(folder: Path) -> None:
+    ran = run(absent_beside(for_reading()), folder, "-c", PARTS_OF_TOOLS)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == [
+        "optuna_sampler: optuna is not installed (allowed: pip install skipstack)",
+        "optuna_pruner: optuna is not installed (allowed: pip install skipstack)",
+        "tune_searcher: ray is not installed (allowed: pip install 'skipstack[ray]')",
+        "tune_scheduler: ray is not installed (allowed: pip install 'skipstack[ray]')",
+    ]
 
 
 @pytest.mark.slow

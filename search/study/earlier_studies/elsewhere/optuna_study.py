@@ -53,7 +53,7 @@ def optuna_search(study: Any) -> FinishedSearch:
                 message="" if state == "COMPLETE" else f"{state.lower()} in Optuna",
             )
         )
-    axes = {name: axis for name, found in ranges.items() if (axis := _axis(name, found)) is not None}
+    axes = {name: axis for name, found in ranges.items() if (axis := optuna_axis(name, found)) is not None}
     return FinishedSearch(
         name=study.study_name,
         source=f"the Optuna study {study.study_name!r}",
@@ -65,7 +65,7 @@ def optuna_search(study: Any) -> FinishedSearch:
     )
 
 
-def _axis(name: str, found: list[Any]) -> Axis | None:
+def optuna_axis(name: str, found: list[Any]) -> Axis | None:
     """Return the axis that covers all distributions of the parameter ``name``; None if they allow a single value only.
     Raises UserError if some distributions are choices and others are ranges.
     """

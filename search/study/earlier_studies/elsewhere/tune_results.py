@@ -38,19 +38,26 @@ DOMAINS: Final = (
 """The functions of ``ray.tune`` whose results become axes."""
 
 
-def tune_axes(param_space: Mapping[str, Any]) -> dict[str, Axis]:
+def tune_axes(param_space: Mapping[str, Any], where: str = "from_tune: space") -> dict[str, Axis]:
     """Return the axes of a ``param_space`` of Ray Tune, by dotted path. Values that do not vary have no axis.
 
-    Raises UserError for what no axis can be, such as ``tune.sample_from`` and ``tune.qrandn``.
+    ``where``: what asks, for messages. Raises UserError for what no axis can be, such as ``tune.sample_from`` and
+    ``tune.qrandn``.
     """
-    return {
-        name.removesuffix(GRID): choice(*domain) if name.endswith(GRID) else _axis(name, domain)
-        for name, domain in _flat(param_space).items()
-        if name.endswith(GRID) or hasattr(domain, "get_sampler")
-    }
+    axes: dict[str, Axis] = {}
+    for name, domain in _flat(param_space).items():
+        path = name.removesuffix(GRID)
+        try:
+            if path != name:
+                axes[path] = choice(*domain)
+            elif hasattr(domain, "get_sampler"):
+                axes[path] = _axis(domain)
+        except UserError as error:
+            raise UserError(f"{where}: {path}: {error}") from None
+    return axes
 
 
-def _axis(name: str, domain: Any) -> Axis:
+def _axis(domain: Any) -> Axis:
     """Return the axis of a domain of Tune. Bounds of a quantized one are rounded inwards to multiples of ``q``, which
     are its values. The upper bound of other integers is excluded there, and included here.
     """
@@ -71,7 +78,7 @@ def _axis(name: str, domain: Any) -> Axis:
             return (randint if law == "Uniform" else lograndint)(low, high, step=None if step == 1 else step)
         case _:
             of = kind[1] if step is None else f"{kind[1]} with q={step}"
-            raise UserError(f"from_tune: space: {name}: got {kind[0]}, {of} (allowed: {DOMAINS})")
+            raise UserError(f"got {kind[0]}, {of} (allowed: {DOMAINS})")
 
 
 def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
