@@ -15,10 +15,13 @@ class Unchecked(Exception):  # noqa: N818
     """A check cannot run in this environment; the message says why."""
 
 
-def pieces_of(file: CodeFile) -> list[OwnConfig]:
-    """Return the default configs of all components of a loaded file. Raises UserError if a field has no default."""
+def pieces_of(file: CodeFile, only: Part | None = None) -> list[OwnConfig]:
+    """Return the default configs of all components of a loaded file. Raises UserError if a field has no default.
+
+    ``only``: the type of the components to return; None means all.
+    """
     with known([file]):
-        return [_piece(part, kind) for part, own in file.kinds.items() for kind in own]
+        return [_piece(part, kind) for part, own in file.kinds.items() if only in (None, part) for kind in own]
 
 
 def _piece(part: Part, kind: str) -> OwnConfig:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol
 
 from skipstack.data.basis.errors import one_line
-from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig
+from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig, Part
 from skipstack.data.basis.user_code.files import line_before
 from skipstack.models.conformance.checks import CHECKS
 from skipstack.models.conformance.formats import FORMAT_CHECKS, FormatSpecimen
@@ -18,6 +19,35 @@ Outcome = Literal["holds", "FAILS", "open"]
 NO_EXAMPLE = "there is none, so nothing was read (allowed: example = Example(text, sentences), in the class)"
 
 Checks = Mapping[str, Callable[[Any], None]]
+
+
+class Checkable(Protocol):
+    """A component, prepared for its checks."""
+
+    @property
+    def piece(self) -> OwnConfig:
+        """The config of the component."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Suite:
+    """The checks of one or more types of components, by name. ``specimen``: prepares a component for them."""
+
+    checks: Checks
+    specimen: Callable[[OwnConfig], Checkable]
+
+
+Suites = Mapping[Part, Suite]
+
+_OF_NETWORKS = Suite(CHECKS, Specimen)
+
+SUITES: Final[Suites] = {
+    "gate": _OF_NETWORKS,
+    "cell": _OF_NETWORKS,
+    "head": _OF_NETWORKS,
+    "embedder": _OF_NETWORKS,
+    "format": Suite(FORMAT_CHECKS, FormatSpecimen),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,27 +63,28 @@ class Found:
     words: str
 
 
-def conformance(file: CodeFile) -> list[Found]:
+def conformance(file: CodeFile, further: Suites = MappingProxyType({})) -> list[Found]:
     """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
     A component is not checked further after a failure. A format without an example is not checked at all. The process
     must not have run a backward pass before (see ``CHECKS``). Raises UserError if a config's field has no default.
+    ``further``: the checks of the types of components that are not part of a network or a corpus.
     """
-    pieces = pieces_of(file)
-    networks = [Specimen(piece) for piece in pieces if piece.part != "format"]
-    formats = [FormatSpecimen(piece) for piece in pieces if piece.part == "format"]
-    found: dict[OwnConfig, list[Found]] = {piece: [] for piece in pieces}
-    for checks, specimens in ((CHECKS, networks), (FORMAT_CHECKS, formats)):
+    suites = {**SUITES, **further}
+    specimens = [(suites[piece.part].checks, suites[piece.part].specimen(piece)) for piece in pieces_of(file)]
+    found: dict[OwnConfig, list[Found]] = {specimen.piece: [] for _, specimen in specimens}
+    for suite in dict.fromkeys(suites.values()):
         # The outer loop is over checks, since ``waits`` must run on all components before the first backward pass.
-        for name in checks:
-            for specimen in specimens:
+        for name in suite.checks:
+            for checks, specimen in specimens:
                 lines = found[specimen.piece]
-                if not lines or lines[-1].outcome == "holds" or (checks is CHECKS and lines[-1].outcome == "open"):
+                goes_on = not lines or lines[-1].outcome == "holds" or (checks is CHECKS and lines[-1].outcome == "open")
+                if checks is suite.checks and goes_on:
                     lines.append(_found(specimen, name, checks))
     return [line for lines in found.values() for line in lines]
 
 
-def _found(specimen: Specimen | FormatSpecimen, name: str, checks: Checks) -> Found:
+def _found(specimen: Checkable, name: str, checks: Checks) -> Found:
     piece = specimen.piece
     try:
         if isinstance(specimen, FormatSpecimen) and not specimen.examples:

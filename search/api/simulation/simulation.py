@@ -12,6 +12,7 @@ from math import ceil
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.basis.frozen import Frozen, identity
 from skipstack.search.api.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.api.simulation.simulated import SimulatedEngine
@@ -78,7 +79,8 @@ def with_scheduler(
 
     ``grace``, ``reduction`` and ``keep``: options of the new scheduler. Options that it does not have are ignored. An
     option of None keeps its value in ``search`` if both schedulers are of the same kind, or both are ASHA or Hyperband.
-    Otherwise it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
+    Otherwise it has its default. Raises UserError for a name that is neither in ``SCHEDULERS`` nor the kind of
+    the study's own scheduler.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}
@@ -96,6 +98,8 @@ def with_scheduler(
             chosen = own if isinstance(own, KeepBestConfig) else KeepBestConfig()
         case "none":
             chosen = NeverStopConfig()
+        case _ if isinstance(own, OwnConfig) and name == own.kind:
+            return search
         case _:
             raise UserError(unknown("scheduler", name, SCHEDULERS))
     return search.model_copy(update={"scheduler": _changed(chosen, given)})

@@ -22,7 +22,8 @@ class Preflight:
     machine sees the folder of the study's trials. ``copies``: whether files are copied to machines that do not see this
     folder. ``corpora``: the paths and fingerprints of the corpora. ``vectors``: the paths and SHA-256 digests of the
     pretrained vectors. ``code``: the version of the driver's code. ``own``: the files of users' code that the study
-    needs. Formats are left out, since workers read prepared corpora.
+    needs. Those of formats, proposers and schedulers are left out: workers read
+    prepared corpora, and the driver decides.
     """
 
     mark: Mark
@@ -46,7 +47,7 @@ class Preflight:
                 for vectors in each.vectors.values()
             ),
             code=code_version(),
-            own=sources([file for file in record.study.space.code if file.kinds.keys() - {"format"}]),
+            own=sources([file for file in record.study.space.code if file.kinds.keys() - {"format", "proposer", "scheduler"}]),
         )
 
     def answer(self) -> "Answer":
