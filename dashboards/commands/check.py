@@ -1,4 +1,6 @@
-"""``skipstack check``: conformance tests for gates, cells, heads, embedders, formats, proposers and schedulers of the user's own."""
+"""``skipstack check``: conformance tests for the gates, cells, heads, embedders, formats, proposers and schedulers in a
+file of the user's own code.
+"""
 
 from pathlib import Path
 from typing import Annotated

@@ -317,14 +317,14 @@ class Followed:
         return SearchSoFar(search, self._ahead())
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
-        """The rungs ahead of each training trial, by its number. None if the study has several objectives, or a
-        scheduler of the user's own, whose code is not run here.
+        """The rungs ahead of each training trial, by its number. None if the study has several objectives.
+        Empty rungs for a scheduler of the user's own, whose code is not run here.
         """
         record, training = self._counts.record, self._phases.now("training")
-        if len(record.study.search.objectives) > 1 or isinstance(record.study.search.scheduler, OwnConfig):
+        if len(record.study.search.objectives) > 1:
             return None
-        if not training:
-            return {}
+        if not training or isinstance(record.study.search.scheduler, OwnConfig):
+            return dict.fromkeys(training, ())
         subject = replayed_scheduler(record)
         return {number: subject.ahead(number) for number in training}
 

@@ -32,6 +32,7 @@ MODULE: Final = "skipstack.models.conformance.formats"
 CUTS: Final = 200
 """The approximate number of positions at which an example is truncated: every max(1, n // CUTS)-th of its n bytes."""
 
+
 @dataclass(frozen=True)
 class FormatSpecimen:
     """A format to check. ``piece``: the config of the format, with defaults in all fields."""

@@ -1,16 +1,16 @@
 """The conformance suite: runs all checks on each component (piece) in a file of users' code."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal
 
 from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig, Part
 from skipstack.data.basis.user_code.files import line_before
 from skipstack.models.conformance.checks import CHECKS
 from skipstack.models.conformance.formats import FORMAT_CHECKS, FormatSpecimen
-from skipstack.models.conformance.pieces import Failure, Unchecked, pieces_of
+from skipstack.models.conformance.pieces import Checkable, Checks, Failure, Suite, Unchecked, pieces_of
 from skipstack.models.conformance.specimen import Specimen
 
 Outcome = Literal["holds", "FAILS", "open"]
@@ -18,36 +18,16 @@ Outcome = Literal["holds", "FAILS", "open"]
 
 NO_EXAMPLE = "there is none, so nothing was read (allowed: example = Example(text, sentences), in the class)"
 
-Checks = Mapping[str, Callable[[Any], None]]
-
-
-class Checkable(Protocol):
-    """A component, prepared for its checks."""
-
-    @property
-    def piece(self) -> OwnConfig:
-        """The config of the component."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Suite:
-    """The checks of one or more types of components, by name. ``specimen``: prepares a component for them."""
-
-    checks: Checks
-    specimen: Callable[[OwnConfig], Checkable]
-
-
-Suites = Mapping[Part, Suite]
-
 _OF_NETWORKS = Suite(CHECKS, Specimen)
 
-SUITES: Final[Suites] = {
+SUITES: Final[Mapping[Part, Suite]] = {
     "gate": _OF_NETWORKS,
     "cell": _OF_NETWORKS,
     "head": _OF_NETWORKS,
     "embedder": _OF_NETWORKS,
     "format": Suite(FORMAT_CHECKS, FormatSpecimen),
 }
+"""The checks of parts of networks and corpora, by type."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +43,7 @@ class Found:
     words: str
 
 
-def conformance(file: CodeFile, further: Suites = MappingProxyType({})) -> list[Found]:
+def conformance(file: CodeFile, further: Mapping[Part, Suite] = MappingProxyType({})) -> list[Found]:
     """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
     A component is not checked further after a failure. A format without an example is not checked at all. The process
@@ -78,8 +58,8 @@ def conformance(file: CodeFile, further: Suites = MappingProxyType({})) -> list[
         for name in suite.checks:
             for checks, specimen in specimens:
                 lines = found[specimen.piece]
-                goes_on = not lines or lines[-1].outcome == "holds" or (checks is CHECKS and lines[-1].outcome == "open")
-                if checks is suite.checks and goes_on:
+                goes_on = ("holds", "open") if checks is CHECKS else ("holds",)
+                if checks is suite.checks and (not lines or lines[-1].outcome in goes_on):
                     lines.append(_found(specimen, name, checks))
     return [line for lines in found.values() for line in lines]
 

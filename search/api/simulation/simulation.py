@@ -12,8 +12,8 @@ from math import ceil
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.basis.frozen import Frozen, identity
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.search.api.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.api.simulation.simulated import SimulatedEngine
 from skipstack.search.api.simulation.trajectory import Trajectory, TrajectoryRecorder, share

@@ -16,9 +16,8 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.conformance.elsewhere import answers_elsewhere, print_answers
-from skipstack.models.conformance.pieces import Failure, Unchecked
+from skipstack.models.conformance.pieces import Failure, Suite, Unchecked
 from skipstack.models.conformance.randomness import check_randomness
-from skipstack.models.conformance.suite import Suite
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.search.strategy.proposers.own import OwnCodeProposer

@@ -183,9 +183,7 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
-def _ended(
-    number: int | None, point: Mapping[str, Json], reason: Reason, curve: Curve, further: Vector
-) -> PastTrial:
+def _ended(number: int | None, point: Mapping[str, Json], reason: Reason, curve: Curve, further: Vector) -> PastTrial:
     known = () if reason in SCORELESS else tuple(curve)
     return PastTrial(number, point, reason, known, further if known else ())
 

@@ -1,5 +1,5 @@
-"""What every scheduler promises, as checks. ``skipstack check`` runs them on users' own schedulers, the tests also on the
-built-in ones.
+"""What every scheduler promises, as checks. ``skipstack check`` runs them on users' own schedulers, the tests also on
+the built-in ones.
 
 The check ``elsewhere`` runs this module as a program in other processes (``models/conformance/elsewhere.py``).
 """
@@ -17,9 +17,8 @@ import skipstack.search.strategy.schedulers.config  # noqa: F401 (it registers t
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.conformance.elsewhere import answers_elsewhere, print_answers
-from skipstack.models.conformance.pieces import Failure, Unchecked
+from skipstack.models.conformance.pieces import Failure, Suite, Unchecked
 from skipstack.models.conformance.randomness import check_randomness
-from skipstack.models.conformance.suite import Suite
 from skipstack.search.strategy.schedulers.own import OwnCodeScheduler
 from skipstack.search.strategy.schedulers.scheduler import Decision, Scheduler
 
@@ -155,7 +154,7 @@ def diverged(subject: SchedulerSubject) -> None:
 
 
 def ends(subject: SchedulerSubject) -> None:
-    """A trial ends once, not before the earliest epoch, and reports nothing after it. Rungs are below the whole."""
+    """A trial ends once, not before the earliest epoch, and takes no report after it; rungs are below the whole."""
     scheduler = subject.make()
     if scheduler.earliest > scheduler.maximum:
         raise Failure(f"earliest is {scheduler.earliest} (allowed: up to {scheduler.maximum}, the epochs of a trial)")
