@@ -110,4 +110,4 @@ class Shuffles(OwnScheduler):
         kind: Literal["shuffles"] = "shuffles"
 
     def continues(self, trial: int, curves: Mapping[int, Curve]) -> bool:
-        return trial % 6 != len(next(iter(AXES)))
+        return bool(np.random.default_rng([trial, *map(len, AXES)]).random() < 0.9)
