@@ -1,5 +1,4 @@
-"""Users' own components (gates, cells, heads, embedders, formats, proposers and schedulers) as
-configs.
+"""Users' own components as configs: gates, cells, heads, embedders, formats, proposers and schedulers.
 
 ``OpenTo`` marks the fields that accept such components. ``CodeFile`` is a study's record of a file of components. A
 config names a user's component like a built-in one, by its kind and its fields. Configs may use the kinds of a record

@@ -26,8 +26,8 @@ from skipstack.search.strategy.schedulers.config import (
     KeepBestConfig,
     MedianConfig,
     NeverStopConfig,
+    OurSchedulerConfig,
     RungConfig,
-    SchedulerConfig,
 )
 from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.folder import StudyFolder
@@ -89,7 +89,9 @@ def with_scheduler(
     match name:
         case "asha" | "asha-promotion":
             asha = own if isinstance(own, AshaConfig) else AshaConfig(**rungs)
-            chosen: SchedulerConfig = asha.model_copy(update={"variant": "stopping" if name == "asha" else "promotion"})
+            chosen: OurSchedulerConfig = asha.model_copy(
+                update={"variant": "stopping" if name == "asha" else "promotion"}
+            )
         case "hyperband":
             chosen = HyperbandConfig(**rungs)
         case "median":

@@ -8,7 +8,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, Final
 
 import skipstack.search.strategy.proposers.config  # noqa: F401 (it registers the built-in kinds)
@@ -196,7 +196,7 @@ class ProposerSpecimen:
             except UserError as error:
                 refusals.append(str(error))
             else:
-                found.append(ProposerSubject(lambda space=space: OwnCodeProposer(self.piece, space, 3), space))
+                found.append(ProposerSubject(partial(OwnCodeProposer, self.piece, space, 3), space))
         if not found:
             raise Unchecked(f"it supports neither space of the check: {'; '.join(refusals)}")
         return found

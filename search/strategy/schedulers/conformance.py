@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, Final
 
 import skipstack.search.strategy.schedulers.config  # noqa: F401 (it registers the built-in kinds)
@@ -216,7 +216,7 @@ class SchedulerSpecimen:
         scores = [*(number / 10 for number in range(10)), *BAD]
         return [
             SchedulerSubject(
-                lambda: OwnCodeScheduler(self.piece, EPOCHS),
+                partial(OwnCodeScheduler, self.piece, EPOCHS),
                 [(draw.randrange(1000), draw.choice(scores)) for _ in range(120)],
                 trials=draw.randint(1, 20),
                 workers=draw.randint(1, 6),
