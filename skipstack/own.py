@@ -1,4 +1,5 @@
-"""The one page that code of one's own imports from: gates, cells, heads, embedders, formats and constraints.
+"""The one page that code of one's own imports from: gates, cells, heads, embedders, formats, constraints, proposers and
+schedulers.
 
 ::
 
@@ -92,6 +93,11 @@ if TYPE_CHECKING:
     from skipstack.models.parts.heads.doubts import Doubts
     from skipstack.models.parts.heads.softmax import SoftmaxHead
     from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
+    from skipstack.search.strategy.proposers.own import OwnProposer, PastTrial, ranked
+    from skipstack.search.strategy.proposers.proposer import Curve
+    from skipstack.search.strategy.proposers.ranks import Rank
+    from skipstack.search.strategy.schedulers.own import OwnScheduler
+    from skipstack.spaces.space import Point, Space
 
 # Every piece: the base of its Config, and the error of one line for what a user of the piece gave.
 __all__ = ["Frozen", "UserError"]
@@ -122,6 +128,9 @@ __all__ += ["END", "CorpusFiles", "Example", "OwnFormat", "Scheme", "Sentence", 
 # Constraints: what marks a function as one.
 __all__ += ["constraint"]
 
+# Proposers and schedulers: the bases, and what they are told of trials.
+__all__ += ["Curve", "OwnProposer", "OwnScheduler", "PastTrial", "Point", "Rank", "Space", "ranked"]
+
 _FROM = {
     "skipstack.data.basis.arrays": "Ids",
     "skipstack.data.basis.errors": "UserError",
@@ -148,6 +157,11 @@ _FROM = {
     "skipstack.models.layers.cell": "Cell HiddenState",
     "skipstack.models.kernels.layers": "Weights project",
     "skipstack.models.layers.layer": "Choices Layer LayerSizes Unrolled",
+    "skipstack.search.strategy.proposers.own": "OwnProposer PastTrial ranked",
+    "skipstack.search.strategy.proposers.proposer": "Curve",
+    "skipstack.search.strategy.proposers.ranks": "Rank",
+    "skipstack.search.strategy.schedulers.own": "OwnScheduler",
+    "skipstack.spaces.space": "Point Space",
 }
 """The names by the module that has them."""
 

@@ -27,6 +27,8 @@ from skipstack.models.conformance.suite import conformance
 from skipstack.models.layers.cell import LayerSizes
 from skipstack.models.parts.cells import gates
 from skipstack.search.analysis.confirmation.papers import tables
+from skipstack.search.strategy.proposers.conformance import PROPOSER_SUITE
+from skipstack.search.strategy.schedulers.conformance import SCHEDULER_SUITE
 from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.study_files.document import presets
@@ -251,6 +253,15 @@ def test_the_format_of_the_guide_passes_every_check(tmp_path: Path) -> None:
     file.write_text(Page(GUIDE / "own-code.md").files[file.name])
     found = conformance(read_code(file, file.name))
     assert [(each.check, each.outcome) for each in found] == [(name, "holds") for name in FORMAT_CHECKS]
+
+
+def test_the_proposer_and_the_scheduler_of_the_guide_pass_every_check(tmp_path: Path) -> None:
+    suites = {"proposer": PROPOSER_SUITE, "scheduler": SCHEDULER_SUITE}
+    for part, suite in suites.items():
+        file = tmp_path / f"my_{part}s.py"
+        file.write_text(Page(GUIDE / "own-code.md").files[file.name])
+        found = conformance(read_code(file, file.name), suites)
+        assert [(each.check, each.outcome) for each in found] == [(name, "holds") for name in suite.checks]
 
 
 def test_the_page_of_all_fields_is_what_the_configs_say(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from skipstack.dashboards.commands.options import Seed, Trials, whole
+from skipstack.dashboards.commands.options import Code, Seed, Trials, whole
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.search.strategy.proposers.config import ProposerName
 from skipstack.search.strategy.schedulers.build import name_of
 from skipstack.search.study.config import SearchConfig
@@ -84,6 +85,7 @@ def simulate(
     extrapolate: Annotated[
         bool, typer.Option("--extrapolate", help="Also replay stopped trials, as if they had kept their last score.")
     ] = False,
+    code: Code = None,
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
     """Replay a study under other schedulers or proposers.
@@ -107,6 +109,7 @@ def simulate(
         raise UserError(f"--within: got {within} (allowed: 0 or more)")
     from skipstack.dashboards.reports.repeats_report import repeats_report, several
     from skipstack.dashboards.reports.simulation_report import simulation_report
+    from skipstack.search.api.recorded_options import load_code
     from skipstack.search.api.simulation.recordings import recordings
     from skipstack.search.api.simulation.repeats import goal_of, repeated
     from skipstack.search.api.simulation.simulation import simulate as simulated
@@ -122,6 +125,8 @@ def simulate(
             for asked in _proposed(own, proposers or (), trials or len(recorded.points), seed)
             for name in dict.fromkeys(schedulers or _usual(own))
         ]
+        if any(isinstance(part, OwnConfig) for each in searches for part in (each.proposer, each.scheduler)):
+            load_code(path, record.study.space.code, code or ())
         if repeat == 1:
             outcomes = [simulated(record, recorded, search, workers=workers) for search in searches]
             return warned(simulation_report(record, recorded, workers, searches, outcomes), cut)
@@ -140,9 +145,10 @@ def _proposed(own: SearchConfig, names: Sequence[str], trials: int, seed: int | 
     ``trials``: the number of trials of each copy. ``seed``: the random seed of each copy; None keeps the study's seed.
     The study's own proposer keeps its options. Raises UserError for an unknown proposer.
     """
+    allowed = dict.fromkeys((own.proposer.kind, *get_args(ProposerName)))
     for name in names:
-        if name not in get_args(ProposerName):
-            raise UserError(unknown("proposer", name, get_args(ProposerName)))
+        if name not in allowed:
+            raise UserError(unknown("proposer", name, allowed))
     given = {"trials": trials, **({} if seed is None else {"seed": seed})}
     return [
         SearchConfig.model_validate({**dict(own), **given, **({} if name == own.proposer.kind else {"proposer": name})})

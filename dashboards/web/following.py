@@ -13,6 +13,7 @@ from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.dashboards.web.shared import Shared
 from skipstack.data.basis.collection import collection_put_off
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.frames.trials import ScoreRow, score_row
 from skipstack.search.analysis.study_frames import StudyFrames
@@ -316,12 +317,14 @@ class Followed:
         return SearchSoFar(search, self._ahead())
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
-        """The rungs ahead of each training trial, by its number. None if the study has several objectives."""
+        """The rungs ahead of each training trial, by its number. None if the study has several objectives.
+        Empty rungs for a scheduler of the user's own, whose code is not run here.
+        """
         record, training = self._counts.record, self._phases.now("training")
         if len(record.study.search.objectives) > 1:
             return None
-        if not training:
-            return {}
+        if not training or isinstance(record.study.search.scheduler, OwnConfig):
+            return dict.fromkeys(training, ())
         subject = replayed_scheduler(record)
         return {number: subject.ahead(number) for number in training}
 

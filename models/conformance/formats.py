@@ -3,38 +3,34 @@
 Each check reads the examples that a format's class states, and raises ``Failure`` if the format fails. All built-in
 formats pass. The report of a passed check shows the check's docstring.
 
-The check ``elsewhere`` runs this module as a program in other processes. The program reads a file of users' code from
-stdin. The file's formats read sentences from their examples, and the program writes these sentences to stdout as JSON.
+The check ``elsewhere`` runs this module as a program in other processes (``elsewhere.py``), which answers with the
+sentences that a file's formats read from their examples.
 """
 
 import json
-import os
-import pickle
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError, one_line, unknown
-from skipstack.data.basis.user_code.configs import CodeFile, CodeSource, OwnConfig, sources
-from skipstack.data.basis.user_code.files import load_sent
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.own import Example, OwnFormat
 from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
-from skipstack.models.conformance.pieces import Failure, pieces_of
+from skipstack.models.conformance.elsewhere import answers_elsewhere, print_answers
+from skipstack.models.conformance.pieces import Failure
+
+MODULE: Final = "skipstack.models.conformance.formats"
+"""The path of this module, which is not ``__name__`` if it runs as a program."""
 
 CUTS: Final = 200
 """The approximate number of positions at which an example is truncated: every max(1, n // CUTS)-th of its n bytes."""
-
-SEEDS: Final = ("1", "2", "3")
-"""Python's hash seeds in the other processes. A hash seed determines the order of sets of strings."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +141,7 @@ def repeats(specimen: FormatSpecimen) -> None:
 def elsewhere(specimen: FormatSpecimen) -> None:
     """Other processes, in which Python orders sets differently, read the same sentences."""
     here = _as_json(specimen)
-    for there in _read_elsewhere(specimen.piece.code):
+    for there in answers_elsewhere(specimen.piece.code, MODULE):
         if there[specimen.piece.kind] != here:
             raise Failure(
                 "another process reads other sentences: they depend on the order of a set, which differs there"
@@ -175,30 +171,6 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
 """The checks of formats by name, in the order in which they run."""
 
 
-@cache
-def _read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
-    """Read the examples of a loaded file's formats in processes with different hash seeds. For each process, return a
-    mapping from a format's kind to the result of ``_as_json``. Raises Failure if a process cannot load the file.
-    """
-    command = [sys.executable, "-P", "-m", __name__]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    processes = [
-        subprocess.Popen(command, **pipes, env={**os.environ, "PYTHONHASHSEED": seed})  # type: ignore[call-overload]
-        for seed in SEEDS
-    ]
-    sent = pickle.dumps(sources([file]))
-    return [_output(process, sent) for process in processes]
-
-
-def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
-    said, errors = process.communicate(sent)
-    if process.returncode:
-        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-        raise Failure(f"another process cannot load it: {last or process.returncode}")
-    found: dict[str, Any] = json.loads(said)
-    return found
-
-
 def _as_json(specimen: FormatSpecimen) -> Any:
     """Return the sentences that are read from the examples, as values that survive JSON unchanged. If reading raises an
     error, return the error in one line.
@@ -211,9 +183,4 @@ def _as_json(specimen: FormatSpecimen) -> Any:
 
 
 if __name__ == "__main__":
-    sent: Sequence[CodeSource] = pickle.load(sys.stdin.buffer)
-    with redirect_stdout(sys.stderr):  # the user's file may print, but stdout must contain only the result
-        load_sent(sent)
-        pieces = [piece for each in sent for piece in pieces_of(each.file) if piece.part == "format"]
-        found = {piece.kind: _as_json(FormatSpecimen(piece)) for piece in pieces}
-    json.dump(found, sys.stdout)
+    print_answers("format", lambda piece: _as_json(FormatSpecimen(piece)))

@@ -41,8 +41,8 @@ def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int
             _check_embedder(network.embedder, lexicon, lanes, below)
         case "head":
             _check_head(network.head, _random(lanes, network.stack.features))
-        case "format":
-            raise AssertionError("a format is in no network")
+        case "format" | "proposer" | "scheduler":
+            raise AssertionError(f"a {part} is in no network")
         case _:
             assert_never(part)
 

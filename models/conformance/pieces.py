@@ -1,4 +1,11 @@
-"""Lists the components (pieces) in a file of users' code, and defines the errors of checks. Imports no torch."""
+"""Lists the components (pieces) in a file of users' code. Defines suites of checks, and the errors of checks.
+
+Imports no torch.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import skipstack.data.corpora.config
 import skipstack.models.configs.model  # noqa: F401 (both: they register the built-in kinds)
@@ -15,10 +22,32 @@ class Unchecked(Exception):  # noqa: N818
     """A check cannot run in this environment; the message says why."""
 
 
-def pieces_of(file: CodeFile) -> list[OwnConfig]:
-    """Return the default configs of all components of a loaded file. Raises UserError if a field has no default."""
+Checks = Mapping[str, Callable[[Any], None]]
+
+
+class Checkable(Protocol):
+    """A component, prepared for its checks."""
+
+    @property
+    def piece(self) -> OwnConfig:
+        """The config of the component."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Suite:
+    """The checks of one or more types of components, by name. ``specimen``: prepares a component for them."""
+
+    checks: Checks
+    specimen: Callable[[OwnConfig], Checkable]
+
+
+def pieces_of(file: CodeFile, only: Part | None = None) -> list[OwnConfig]:
+    """Return the default configs of all components of a loaded file. Raises UserError if a field has no default.
+
+    ``only``: the type of the components to return; None means all.
+    """
     with known([file]):
-        return [_piece(part, kind) for part, own in file.kinds.items() for kind in own]
+        return [_piece(part, kind) for part, own in file.kinds.items() if only in (None, part) for kind in own]
 
 
 def _piece(part: Part, kind: str) -> OwnConfig:

@@ -110,8 +110,8 @@ def _around(part: Part, piece: OwnConfig | None) -> ModelConfig:
             model["head"] = piece
         case "embedder":
             model["embedder"] = piece
-        case "format":
-            raise AssertionError("a format is in no network")
+        case "format" | "proposer" | "scheduler":
+            raise AssertionError(f"a {part} is in no network")
         case _:
             assert_never(part)
     return ModelConfig.model_validate(model)

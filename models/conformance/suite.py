@@ -1,15 +1,16 @@
 """The conformance suite: runs all checks on each component (piece) in a file of users' code."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
 from skipstack.data.basis.errors import one_line
-from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig
+from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig, Part
 from skipstack.data.basis.user_code.files import line_before
 from skipstack.models.conformance.checks import CHECKS
 from skipstack.models.conformance.formats import FORMAT_CHECKS, FormatSpecimen
-from skipstack.models.conformance.pieces import Failure, Unchecked, pieces_of
+from skipstack.models.conformance.pieces import Checkable, Checks, Failure, Suite, Unchecked, pieces_of
 from skipstack.models.conformance.specimen import Specimen
 
 Outcome = Literal["holds", "FAILS", "open"]
@@ -17,7 +18,16 @@ Outcome = Literal["holds", "FAILS", "open"]
 
 NO_EXAMPLE = "there is none, so nothing was read (allowed: example = Example(text, sentences), in the class)"
 
-Checks = Mapping[str, Callable[[Any], None]]
+_OF_NETWORKS = Suite(CHECKS, Specimen)
+
+SUITES: Final[Mapping[Part, Suite]] = {
+    "gate": _OF_NETWORKS,
+    "cell": _OF_NETWORKS,
+    "head": _OF_NETWORKS,
+    "embedder": _OF_NETWORKS,
+    "format": Suite(FORMAT_CHECKS, FormatSpecimen),
+}
+"""The checks of parts of networks and corpora, by type."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,27 +43,28 @@ class Found:
     words: str
 
 
-def conformance(file: CodeFile) -> list[Found]:
+def conformance(file: CodeFile, further: Mapping[Part, Suite] = MappingProxyType({})) -> list[Found]:
     """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
     A component is not checked further after a failure. A format without an example is not checked at all. The process
     must not have run a backward pass before (see ``CHECKS``). Raises UserError if a config's field has no default.
+    ``further``: the checks of the types of components that are not part of a network or a corpus.
     """
-    pieces = pieces_of(file)
-    networks = [Specimen(piece) for piece in pieces if piece.part != "format"]
-    formats = [FormatSpecimen(piece) for piece in pieces if piece.part == "format"]
-    found: dict[OwnConfig, list[Found]] = {piece: [] for piece in pieces}
-    for checks, specimens in ((CHECKS, networks), (FORMAT_CHECKS, formats)):
+    suites = {**SUITES, **further}
+    specimens = [(suites[piece.part].checks, suites[piece.part].specimen(piece)) for piece in pieces_of(file)]
+    found: dict[OwnConfig, list[Found]] = {specimen.piece: [] for _, specimen in specimens}
+    for suite in dict.fromkeys(suites.values()):
         # The outer loop is over checks, since ``waits`` must run on all components before the first backward pass.
-        for name in checks:
-            for specimen in specimens:
+        for name in suite.checks:
+            for checks, specimen in specimens:
                 lines = found[specimen.piece]
-                if not lines or lines[-1].outcome == "holds" or (checks is CHECKS and lines[-1].outcome == "open"):
+                goes_on = ("holds", "open") if checks is CHECKS else ("holds",)
+                if checks is suite.checks and (not lines or lines[-1].outcome in goes_on):
                     lines.append(_found(specimen, name, checks))
     return [line for lines in found.values() for line in lines]
 
 
-def _found(specimen: Specimen | FormatSpecimen, name: str, checks: Checks) -> Found:
+def _found(specimen: Checkable, name: str, checks: Checks) -> Found:
     piece = specimen.piece
     try:
         if isinstance(specimen, FormatSpecimen) and not specimen.examples:

@@ -3,16 +3,25 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    NonNegativeInt,
+    PositiveInt,
+    model_validator,
+)
 
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
+from skipstack.data.basis.user_code.configs import known
 from skipstack.search.strategy.objectives.objectives import Further, Objective, Objectives, checked_objectives, further
 from skipstack.search.strategy.objectives.stopping_rule import StoppingRuleConfig
-from skipstack.search.strategy.proposers.config import ModelBasedConfig, ProposerConfig, ProposerName
-from skipstack.search.strategy.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
+from skipstack.search.strategy.proposers.config import ModelBasedConfig, ProposerConfig, ProposerWord
+from skipstack.search.strategy.schedulers.config import AshaConfig, SchedulerConfig, SchedulerWord
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.function import Direction
 from skipstack.spaces.replicates import Replicates, checked
+from skipstack.spaces.trial import code_of
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
 """The seeds of a search are below this number, N. Seeds of its n-th ablation start at n * N, so all seeds differ."""
@@ -38,7 +47,7 @@ class SearchConfig(Frozen):
     """The number of trials of a study, and how trials are chosen and stopped."""
 
     proposer: Annotated[
-        ProposerConfig, BeforeValidator(of_kind, json_schema_input_type=ProposerName | ProposerConfig)
+        ProposerConfig, BeforeValidator(of_kind, json_schema_input_type=ProposerWord | ProposerConfig)
     ] = ModelBasedConfig()
     """The proposer, which chooses the trials. A word stands for a mapping with that kind: ``tpe`` for ``{kind: tpe}``.
     """
@@ -84,7 +93,7 @@ class SearchConfig(Frozen):
     the network and on the device.
     """
     scheduler: Annotated[
-        SchedulerConfig, BeforeValidator(of_kind, json_schema_input_type=SchedulerName | SchedulerConfig | None)
+        SchedulerConfig, BeforeValidator(of_kind, json_schema_input_type=SchedulerWord | SchedulerConfig | None)
     ] = AshaConfig()
     """The scheduler, which stops trials. A word stands for a mapping with that kind. ``none`` or null means that no
     trial is stopped.
@@ -170,6 +179,13 @@ class StudyConfig(Brief):
     """The title that ``skipstack rename`` gave the study; empty if none."""
     note: Annotated[str, UNSAID] = ""
     """The note that ``skipstack note`` wrote on the study; empty if none."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_its_code(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        space = value.get("space") if isinstance(value, Mapping) else None
+        with known(code_of(space) if isinstance(space, Mapping) else ()):
+            return handler(value)
 
     @property
     def removals(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from skipstack.data.formats.sentences import SPLITS
 
 PIECES = Path(__file__).parent / "pieces"
 RIGHT, BROKEN = PIECES / "right.py", PIECES / "broken.py"
+SEARCHING, BROKEN_SEARCHING = PIECES / "searching.py", PIECES / "broken_searching.py"
 FORMATS, BROKEN_FORMATS = PIECES / "formats.py", PIECES / "broken_formats.py"
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from skipstack.models.conformance.checks import CHECKS
 from skipstack.models.conformance.formats import FORMAT_CHECKS
-from tests.own_code.pieces_of import BROKEN, BROKEN_FORMATS, FORMATS, RIGHT
+from skipstack.search.strategy.proposers.conformance import PROPOSER_SUITE
+from skipstack.search.strategy.schedulers.conformance import SCHEDULER_SUITE
+from tests.own_code.pieces_of import BROKEN, BROKEN_FORMATS, BROKEN_SEARCHING, FORMATS, RIGHT, SEARCHING
 
 pytestmark = pytest.mark.long
 
@@ -52,6 +54,25 @@ TOLD_OF_FORMATS = {
     "says_no_place": ("cut_off", "it says 'got no end of a line' (allowed: file.error(line, words), which says where)"),
 }
 """Likewise of formats."""
+
+TOLD_OF_SEARCHING = {
+    "proposer raises": ("points", "broken_searching.py:21: proposer raises: IndexError: tuple index out of range"),
+    "proposer outside_the_space": ("points", "proposer outside_the_space: model.stack.depth: got 4 (allowed: 1, 2, 3)"),
+    "proposer no_point": ("points", "as a point (allowed: a value for each active axis by its path, or None)"),
+    "proposer nothing": ("points", "it proposes no point"),
+    "proposer counts": ("asking", "the same history gives other points after further questions"),
+    "proposer global_numbers": ("randomness", "it depends on a global random state"),
+    "proposer in_any_order": ("elsewhere", "another process proposes other points: they depend on the order of a set"),
+    "scheduler unsure": ("replays", "scheduler unsure: continues returned None (allowed: True or False)"),
+    "scheduler looks": ("replays", "broken_searching.py:88: scheduler looks: KeyError: 1"),
+    "scheduler remembers": (
+        "replays",
+        "decides 'stop' if the same reports are replayed: a resumed study would be refused",
+    ),
+    "scheduler tosses": ("randomness", "it changes a global random state"),
+    "scheduler shuffles": ("elsewhere", "another process decides otherwise"),
+}
+"""Likewise of proposers and schedulers."""
 
 
 def checked(file: Path) -> tuple[int, dict[str, list[tuple[str, str, str]]], str]:
@@ -135,3 +156,27 @@ def test_each_mistake_of_a_format_is_told_once_by_the_check_that_is_about_it() -
         assert lines[-1][1:] == failure
     line = BROKEN_FORMATS.read_text().splitlines().index("        self.mark = {}[config.kind]") + 1
     assert pieces["format cannot_be_made"][-1][2].startswith(f"broken_formats.py:{line}: ")
+
+
+@pytest.mark.slow
+def test_right_proposers_and_schedulers_pass_every_check() -> None:
+    code, pieces, error = checked(SEARCHING)
+    assert (code, error) == (0, "")
+    assert set(pieces) == {"proposer near", "proposer backwards", "scheduler plateau", "scheduler best_half"}
+    for name, lines in pieces.items():
+        suite = PROPOSER_SUITE if name.startswith("proposer") else SCHEDULER_SUITE
+        assert [(outcome, check) for outcome, check, _ in lines] == [("holds", check) for check in suite.checks]
+
+
+@pytest.mark.slow
+def test_each_mistake_of_a_proposer_or_a_scheduler_is_told_once_by_the_check_that_is_about_it() -> None:
+    code, pieces, error = checked(BROKEN_SEARCHING)
+    assert code == 2
+    assert error.count("\n") == 1
+    assert pieces.keys() == TOLD_OF_SEARCHING.keys()
+    for name, lines in pieces.items():
+        (failure,) = [(check, words) for outcome, check, words in lines if outcome == "FAILS"]
+        check, words = TOLD_OF_SEARCHING[name]
+        assert failure[0] == check, (name, failure)
+        assert words in failure[1], (name, failure)
+        assert lines[-1][1:] == failure

@@ -138,6 +138,8 @@ def test_each_file_of_the_guide_has_its_piece(tmp_path: Path) -> None:
         "my_cells.py": [("cell", "forgetting")],
         "my_rules.py": [],
         "my_formats.py": [("format", "two_lines")],
+        "my_proposers.py": [("proposer", "near")],
+        "my_schedulers.py": [("scheduler", "plateau")],
     }
     assert constraints == {"fits": ("stack__hidden", "depth")}
 
@@ -150,7 +152,7 @@ def test_the_guide_and_the_pieces_of_tests_import_this_page_alone() -> None:
         for name, text in texts.items()
         if name.endswith(".py")
     }
-    assert len(imports) == 9
+    assert len(imports) == 13
     assert {name: found for name, found in imports.items() if found != {"skipstack.own"}} == {}
 
 

@@ -15,6 +15,7 @@ from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.models.configs.wiring import sources
 from skipstack.search.analysis.confirmation.papers import tables
 from skipstack.search.strategy.proposers.build import proposer
+from skipstack.search.strategy.proposers.conformance import live
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.study_files.document import presets
 from skipstack.search.study.study_files.study_file import load_study, scales
@@ -22,7 +23,6 @@ from skipstack.spaces.domains import Choice
 from skipstack.spaces.paths import Tree, written
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig
-from tests.search.strategy.proposers.histories import live
 
 TOPOLOGY, GATE, COMPOSITION = "model.stack.shortcut.topology", "model.stack.shortcut.gate", "model.stack.composition"
 DEPTH, DIRECTIONS, CELL = "model.stack.depth", "model.stack.directions", "model.stack.cell"

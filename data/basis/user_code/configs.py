@@ -1,4 +1,4 @@
-"""Users' own components (gates, cells, heads, embedders and formats) as configs.
+"""Users' own components as configs: gates, cells, heads, embedders, formats, proposers and schedulers.
 
 ``OpenTo`` marks the fields that accept such components. ``CodeFile`` is a study's record of a file of components. A
 config names a user's component like a built-in one, by its kind and its fields. Configs may use the kinds of a record
@@ -29,7 +29,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen, canonical_json
 
-Part = Literal["gate", "cell", "head", "embedder", "format"]
+Part = Literal["gate", "cell", "head", "embedder", "format", "proposer", "scheduler"]
 """The types of components that a user can write."""
 
 KIND: Final = r"[a-z][a-z0-9_]{0,59}"

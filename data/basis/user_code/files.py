@@ -1,8 +1,8 @@
 """Finds, hashes and runs files of users' own code. Finds the components in these files, and the line of an error.
 
 A file is run once per process, and only if the user asks for it. It is self-contained: it may import installed
-packages, but no neighbouring files. A component is a subclass of a gate, a cell, a head, an embedder or a format that
-has its own ``Config``::
+packages, but no neighbouring files. A component is a subclass of a gate, a cell, a head, an embedder, a format, a
+proposer or a scheduler that has its own ``Config``::
 
     from skipstack.own import Frozen, LogisticGate
 
@@ -18,7 +18,8 @@ import hashlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,7 +52,7 @@ GROUP: Final = "skipstack.plugins"
 
 SUFFIX: Final = ".py"
 
-BASES: Final = "Gate, Layer, Head, Embedder or OwnFormat"
+BASES: Final = "Gate, Layer, Head, Embedder, OwnFormat, OwnProposer or OwnScheduler"
 
 NEEDED: Final[Mapping[Part, Mapping[str, str]]] = {
     "embedder": {"input_size": "a field with the numbers of a time step"},
@@ -311,6 +312,20 @@ def line_before(piece: OwnConfig, error: BaseException) -> str:
     made, _ = of_file(piece.code).classes[piece.part, piece.kind]
     line = _line(error, made.__module__)
     return "" if line is None else f"{piece.code.name}:{line}: "
+
+
+@contextmanager
+def errors_placed(piece: OwnConfig) -> Iterator[None]:
+    """Context that turns any error of a component's code into a UserError of one line, with the file, the line if it is
+    known, and the component. Raises UserError if its code is not loaded.
+    """
+    of_file(piece.code)
+    try:
+        yield
+    except Exception as error:  # any error of the user's code is reported
+        where = line_before(piece, error) or f"{piece.code.name}: "
+        said = " ".join(str(error).split()) if isinstance(error, UserError) else one_line(error)
+        raise UserError(f"{where}{piece.part} {piece.kind}: {said}") from error
 
 
 def _line(error: BaseException, module_name: str) -> int | None:

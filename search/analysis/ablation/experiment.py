@@ -121,7 +121,7 @@ def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: floa
     search = _search(
         study.search,
         number,
-        proposer={"kind": "random"} if isinstance(own, ListedConfig | PathConfig) else own.model_dump(),
+        proposer={"kind": "random"} if isinstance(own, ListedConfig | PathConfig) else own,
         trials=tuning.trials,
     )
     name = f"{study.name}, ablation {number}, arm {arm + 1} of {len(tuning.arms)}"
@@ -226,7 +226,7 @@ def _search(search: SearchConfig, number: int, **other: Any) -> SearchConfig:
         "seed": search.seed + fresh,
         "keep_checkpoints": 1,
     }
-    return SearchConfig.model_validate({**search.model_dump(), **own, **other})
+    return SearchConfig.model_validate({**dict(search), **own, **other})
 
 
 def _to_the_end(proposer: ListedConfig | PathConfig, seeds: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import Frozen, identity
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.search.api.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.api.simulation.simulated import SimulatedEngine
 from skipstack.search.api.simulation.trajectory import Trajectory, TrajectoryRecorder, share
@@ -25,8 +26,8 @@ from skipstack.search.strategy.schedulers.config import (
     KeepBestConfig,
     MedianConfig,
     NeverStopConfig,
+    OurSchedulerConfig,
     RungConfig,
-    SchedulerConfig,
 )
 from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.folder import StudyFolder
@@ -78,7 +79,8 @@ def with_scheduler(
 
     ``grace``, ``reduction`` and ``keep``: options of the new scheduler. Options that it does not have are ignored. An
     option of None keeps its value in ``search`` if both schedulers are of the same kind, or both are ASHA or Hyperband.
-    Otherwise it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
+    Otherwise it has its default. Raises UserError for a name that is neither in ``SCHEDULERS`` nor the kind of
+    the study's own scheduler.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}
@@ -87,7 +89,9 @@ def with_scheduler(
     match name:
         case "asha" | "asha-promotion":
             asha = own if isinstance(own, AshaConfig) else AshaConfig(**rungs)
-            chosen: SchedulerConfig = asha.model_copy(update={"variant": "stopping" if name == "asha" else "promotion"})
+            chosen: OurSchedulerConfig = asha.model_copy(
+                update={"variant": "stopping" if name == "asha" else "promotion"}
+            )
         case "hyperband":
             chosen = HyperbandConfig(**rungs)
         case "median":
@@ -96,6 +100,8 @@ def with_scheduler(
             chosen = own if isinstance(own, KeepBestConfig) else KeepBestConfig()
         case "none":
             chosen = NeverStopConfig()
+        case _ if isinstance(own, OwnConfig) and name == own.kind:
+            return search
         case _:
             raise UserError(unknown("scheduler", name, SCHEDULERS))
     return search.model_copy(update={"scheduler": _changed(chosen, given)})

@@ -62,6 +62,7 @@ from skipstack.search.publishing.tracking.entry import (
 )
 from skipstack.search.publishing.tracking.names import LONGEST, LONGEST_NAME, stored_name, stored_value
 from skipstack.search.statistics.descriptive import mean
+from skipstack.search.strategy.schedulers.build import options_of
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
@@ -194,7 +195,8 @@ class ExpectedRuns:
             entry.params["replicates"] = canonical_json(search.replicates)
         if len(search.objectives) > 1:
             entry.params["objectives"] = ",".join(_in_words(search))
-        entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}
+        options = options_of(search.scheduler)
+        entry.params |= {f"scheduler.{name}": str(value) for name, value in options.items() if value is not None}
         kind = "study" if self._ablation is None else "ablation"
         entry.tags = self._tags(kind) | {"skipstack.role": kind, "skipstack.corpus": study.space.base.title}
         entry.tags |= {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import assert_never
 
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.search.strategy.proposers.config import (
     EvolutionConfig,
     ListedConfig,
@@ -13,6 +14,7 @@ from skipstack.search.strategy.proposers.config import (
     ProposerConfig,
 )
 from skipstack.search.strategy.proposers.evolution import Evolution
+from skipstack.search.strategy.proposers.own import OwnCodeProposer
 from skipstack.search.strategy.proposers.path import Path
 from skipstack.search.strategy.proposers.prior import Prior
 from skipstack.search.strategy.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
@@ -22,7 +24,8 @@ from skipstack.spaces.space import Space
 
 def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int, trials: int) -> Proposer:
     """Build the proposer of a study. ``seed``: the study's seed. ``objectives`` and ``trials``: the numbers of
-    objectives and trials of the study. Raises UserError if the proposer does not support the space.
+    objectives and trials of the study. Raises UserError if the proposer does not support the space, or if it is of the
+    user's own and its code is not loaded.
     """
     match config:
         case EvolutionConfig():
@@ -35,6 +38,8 @@ def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int
             return _plain(config, space, seed)
         case ModelBasedConfig():
             return _model(config.kind)(space, seed, objectives, trials if config.per_second else None)
+        case OwnConfig():
+            return OwnCodeProposer(config, space, seed)
         case _:
             assert_never(config)
 

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, PositiveInt
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 from skipstack.spaces.domains import Json
 
 PlainName = Literal["grid", "one_at_a_time", "random"]
@@ -77,9 +78,14 @@ class PathConfig(Frozen):
         return len(self.points) + len(self.starts) * (1 + len(self.changes) * (len(self.changes) + 1) // 2)
 
 
-ProposerConfig = Annotated[
+OurProposerConfig = Annotated[
     PlainProposerConfig | ModelBasedConfig | EvolutionConfig | ListedConfig | PathConfig, Field(discriminator="kind")
 ]
 
+ProposerConfig = Annotated[OurProposerConfig | OwnConfig, OpenTo("proposer", OurProposerConfig)]
+
 ProposerName = Literal[PlainName, ModelName, "evolution"]
-"""Kinds of proposers that a study can name by a single word. All other kinds need a list of points."""
+"""The built-in proposers that a study can name by a single word. All others need a list of points."""
+
+ProposerWord = Annotated[ProposerName, OpenTo("proposer", ProposerName)]
+"""A word that names a proposer, built-in or of the user's own, in the schema of study files."""

@@ -1,7 +1,9 @@
 """Builds a scheduler from its config. No other module maps a kind of scheduler to its class."""
 
-from typing import assert_never
+from collections.abc import Mapping
+from typing import Any, assert_never
 
+from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.search.strategy.schedulers.config import (
     AshaConfig,
     HyperbandConfig,
@@ -14,6 +16,7 @@ from skipstack.search.strategy.schedulers.halving import Asha, Promotion
 from skipstack.search.strategy.schedulers.hyperband import Hyperband
 from skipstack.search.strategy.schedulers.keep_best import KeepBest
 from skipstack.search.strategy.schedulers.median import Median
+from skipstack.search.strategy.schedulers.own import OwnCodeScheduler
 from skipstack.search.strategy.schedulers.scheduler import NeverStop, Scheduler
 
 RARE = ("resource", "maximum", "brackets")
@@ -39,6 +42,8 @@ def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = fro
             return KeepBest(config, epochs, spared)
         case NeverStopConfig():
             return NeverStop(epochs, spared)
+        case OwnConfig():
+            return OwnCodeScheduler(config, epochs, spared)
         case _:
             assert_never(config)
 
@@ -49,12 +54,17 @@ def name_of(config: SchedulerConfig) -> str:
     return "asha-promotion" if promotes else config.kind
 
 
+def options_of(config: SchedulerConfig) -> Mapping[str, Any]:
+    """The kind and the options of a scheduler by name."""
+    return config.fields if isinstance(config, OwnConfig) else dict(config)
+
+
 def described(config: SchedulerConfig) -> str:
     """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Omits defaults of ``RARE``."""
-    fields = type(config).model_fields
+    rare = {} if isinstance(config, OwnConfig) else {name: type(config).model_fields.get(name) for name in RARE}
     options = ", ".join(
         f"{name.replace('_', ' ')} {value}"
-        for name, value in config
-        if name not in ("kind", "variant") and (name not in RARE or value != fields[name].default)
+        for name, value in options_of(config).items()
+        if name not in ("kind", "variant") and ((usual := rare.get(name)) is None or value != usual.default)
     )
     return f"{name_of(config)} ({options})" if options else name_of(config)

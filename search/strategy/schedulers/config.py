@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 Resource = Literal["epochs", "seconds", "seeds"]
 """The resource that trials spend; rungs are amounts of it."""
@@ -87,9 +88,14 @@ class NeverStopConfig(Frozen):
     kind: Literal["none"] = "none"
 
 
-SchedulerConfig = Annotated[
+OurSchedulerConfig = Annotated[
     AshaConfig | HyperbandConfig | MedianConfig | KeepBestConfig | NeverStopConfig, Field(discriminator="kind")
 ]
 
+SchedulerConfig = Annotated[OurSchedulerConfig | OwnConfig, OpenTo("scheduler", OurSchedulerConfig)]
+
 SchedulerName = Literal["asha", "hyperband", "median", "keep_best", "none"]
-"""Kinds of schedulers."""
+"""The built-in schedulers."""
+
+SchedulerWord = Annotated[SchedulerName, OpenTo("scheduler", SchedulerName)]
+"""A word that names a scheduler, built-in or of the user's own, in the schema of study files."""

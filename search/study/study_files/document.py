@@ -75,9 +75,9 @@ class FileContent(Frozen):
     search: PartOfSearch = Field(default_factory=dict)
     """The number of trials, and how trials are chosen and stopped."""
     code: tuple[str, ...] = ()
-    """Files with the user's own gates, cells, heads, embedders, file formats or constraints. Their code is run.
-    Relative paths start at the folder of the study file. The name of an entry point of an installed package may stand
-    for a file.
+    """Files with the user's own gates, cells, heads, embedders, file formats, constraints, proposers or schedulers.
+    Their code is run. Relative paths start at the folder of the study file. The name of an entry point of an installed
+    package may stand for a file.
     """
     scales: dict[str, Scale] = Field(default_factory=dict)
     """The study at other sizes, by name, each with its own ``base``, ``axes``, ``constraints`` and ``search``."""

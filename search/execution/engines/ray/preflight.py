@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.user_code.configs import CodeSource, sources
+from skipstack.data.basis.user_code.configs import CodeSource, Part, sources
 from skipstack.data.basis.user_code.files import load_sent
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
@@ -15,6 +16,9 @@ from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 
+DRIVERS: Final[frozenset[Part]] = frozenset({"format", "proposer", "scheduler"})
+"""The types of users' components that only the driver needs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
@@ -22,7 +26,8 @@ class Preflight:
     machine sees the folder of the study's trials. ``copies``: whether files are copied to machines that do not see this
     folder. ``corpora``: the paths and fingerprints of the corpora. ``vectors``: the paths and SHA-256 digests of the
     pretrained vectors. ``code``: the version of the driver's code. ``own``: the files of users' code that the study
-    needs. Formats are left out, since workers read prepared corpora.
+    needs. Those that only the driver needs are left out: workers read prepared
+    corpora, and decide nothing.
     """
 
     mark: Mark
@@ -46,7 +51,7 @@ class Preflight:
                 for vectors in each.vectors.values()
             ),
             code=code_version(),
-            own=sources([file for file in record.study.space.code if file.kinds.keys() - {"format"}]),
+            own=sources([file for file in record.study.space.code if file.kinds.keys() - DRIVERS]),
         )
 
     def answer(self) -> "Answer":

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from skipstack.search.api.planning.extremes import extremes
 from skipstack.search.api.planning.plan import HOUR, Measurement, Meter, Plan, Room, measured, plan
+from skipstack.search.strategy.proposers.conformance import FINITE, MIXED
 from skipstack.search.strategy.schedulers.config import AshaConfig, KeepBestConfig, MedianConfig
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import AXES, DEPTH, HIDDEN, RATE, study
-from tests.search.strategy.proposers.histories import FINITE, MIXED, WIDE
+from tests.search.strategy.proposers.histories import WIDE
 
 EPOCHS = 6
 FINITE_AXES = {DEPTH: {"choice": [1, 3, 5]}, HIDDEN: {"choice": [8, 16, 32]}}

@@ -1,55 +1,20 @@
-"""Two spaces with conditions, and random histories of asks and ends on them."""
+"""Spaces with conditions, and proposers on them."""
 
-import json
-import random
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
-from skipstack.search.ledger.events import Reason
-from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.search.strategy.proposers.config import EvolutionConfig, PathConfig
+from skipstack.search.strategy.proposers.conformance import FINITE, MIXED, ProposerSubject
 from skipstack.search.strategy.proposers.evolution import Evolution
 from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
 from skipstack.search.strategy.proposers.path import Path
 from skipstack.search.strategy.proposers.prior import Prior
-from skipstack.search.strategy.proposers.proposer import Curve, Grid, Listed, OneAtATime, Proposer, Random
+from skipstack.search.strategy.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space, SpaceConfig
 
 DEPTH, COMPOSITION, HIDDEN = "model.stack.depth", "model.stack.composition", "model.stack.hidden"
 KIND, RATE = "training.optimiser.kind", "training.optimiser.learning_rate"
 MOMENTUM, BETA1, BETA2 = "training.optimiser.momentum", "training.optimiser.beta1", "training.optimiser.beta2"
-
-FINITE = Space(
-    SpaceConfig.model_validate(
-        {
-            "axes": {
-                DEPTH: {"choice": [1, 2, 3]},
-                COMPOSITION: {"choice": [1, 2, 5], "when": {DEPTH: [2, 3]}},
-                KIND: {"choice": ["sgd", "adam"]},
-                MOMENTUM: {"choice": [0.0, 0.9], "when": {KIND: ["sgd"]}},
-            },
-            "constraints": ["shortcut_in_use"],
-        }
-    )
-)
-"""15 points: 5 stacks (compositions 2 and 5 have no shortcut at depth 2) and 3 optimisers."""
-
-MIXED = Space(
-    SpaceConfig.model_validate(
-        {
-            "axes": {
-                KIND: {"choice": ["sgd", "adam"]},
-                DEPTH: {"choice": [1, 3, 5]},
-                HIDDEN: {"integer": [8, 64]},
-                RATE: {"log": [1e-4, 1e-1]},
-                MOMENTUM: {"real": [0.0, 0.9], "when": {KIND: ["sgd"]}},
-                BETA1: {"real": [0.5, 0.95], "when": {KIND: ["adam"]}},
-                BETA2: {"real": [0.9, 0.999], "when": {KIND: ["adam"]}},
-            }
-        }
-    )
-)
 
 KINDS = Space(
     SpaceConfig.model_validate(
@@ -126,59 +91,11 @@ MAKERS: Mapping[str, Make] = {
 }
 
 
-@dataclass(frozen=True)
-class Told:
-    """A trial was proposed, or ended where there is a reason."""
-
-    number: int
-    point: Point
-    reason: Reason | None = None
-    curve: Curve = ()
-    further: Vector = ()
-
-
-def tell(proposer: Proposer, told: Told) -> None:
-    """Tell what happened, the point as a ledger has it: keys sorted."""
-    if told.reason is None:
-        proposer.proposed(told.number, json.loads(json.dumps(told.point, sort_keys=True)))
-    else:
-        proposer.ended(told.number, told.reason, told.curve, told.further)
-
-
-def objectives(name: str) -> int:
-    """How many objectives the proposer called ``name`` is told of."""
-    return 2 if name.endswith("two objectives") else 1
-
-
-LENGTH = 14
-"""Trials that show what a proposer does."""
-
-
-def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4, objectives: int = 1) -> Iterator[Told]:
-    """Drive a proposer: up to ``parallel`` trials run at once and end in any order, for any reason."""
-    draw = random.Random(seed)
-    running: dict[int, Point] = {}
-    number, left = 0, True
-    while running or (left and number < trials):
-        if left and number < trials and len(running) < parallel and (not running or draw.random() < 0.6):
-            point = proposer.ask(number)
-            left = point is not None or (proposer.waits and bool(running))
-            if point is None:
-                continue
-            proposer.proposed(number, point)
-            running[number] = point
-            yield Told(number, point)
-            number += 1
-        else:
-            ending = draw.choice(list(running))
-            reasons: list[Reason] = ["completed", "completed", "stopped", "stopped", "diverged", "failed"]
-            reason = draw.choice(reasons)
-            curve = [(epoch, draw.random()) for epoch in range(1, draw.randint(2, 6))]
-            if reason == "diverged":
-                curve[-1] = (curve[-1][0], float("nan"))
-            further = tuple(-float(draw.randint(1000, 9000)) for _ in range(objectives - 1))
-            proposer.ended(ending, reason, curve, further)
-            yield Told(ending, running.pop(ending), reason, curve, further)
+def subject(name: str) -> ProposerSubject:
+    """The proposer called ``name`` of ``MAKERS``, on its space."""
+    spaces = {"one at a time": WIDE, "grid": FINITE, "listed": FINITE, "finite": FINITE, "kinds": KINDS}
+    space = spaces.get(name.split(", ")[-1], MIXED)
+    return ProposerSubject(MAKERS[name], space, 2 if name.endswith("two objectives") else 1)
 
 
 def climb(proposer: Proposer, trials: int, score: Callable[[Point], float]) -> list[float]:

@@ -4,22 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from skipstack.search.strategy.proposers.conformance import FINITE, MIXED
 from skipstack.search.strategy.proposers.encoding import STEPS, Encoding
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.domains import Integer
 from skipstack.spaces.space import Space, SpaceConfig
-from tests.search.strategy.proposers.histories import (
-    COMPOSITION,
-    DEPTH,
-    FINITE,
-    HIDDEN,
-    KIND,
-    KINDS,
-    MIXED,
-    MOMENTUM,
-    RATE,
-    WIDE,
-)
+from tests.search.strategy.proposers.histories import COMPOSITION, DEPTH, HIDDEN, KIND, KINDS, MOMENTUM, RATE, WIDE
 
 SPACES = {
     "finite": FINITE,

@@ -8,10 +8,11 @@ from statistics import fmean
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.proposers.config import EvolutionConfig
+from skipstack.search.strategy.proposers.conformance import FINITE, MIXED, live, replay
 from skipstack.search.strategy.proposers.evolution import Evolution
 from skipstack.search.strategy.proposers.proposer import Curve, Random
 from skipstack.spaces.space import Point, Space, SpaceConfig
-from tests.search.strategy.proposers.histories import DEPTH, FINITE, HIDDEN, MIXED, RATE, SMALL, climb, live, tell
+from tests.search.strategy.proposers.histories import DEPTH, HIDDEN, RATE, SMALL, climb
 
 
 def one_axis_away(child: Point, parent: Point) -> bool:
@@ -23,13 +24,13 @@ def test_once_the_population_is_full_each_trial_is_a_neighbour_of_one_of_the_las
     evolution = Evolution(MIXED, seed=1, config=SMALL)
     alive: list[Point] = []
     children = 0
-    for told in live(Evolution(MIXED, 1, SMALL), seed=1, trials=40):
-        if told.reason is None and len(alive) >= SMALL.population:
-            assert any(one_axis_away(told.point, parent) for parent in alive[-SMALL.population :])
+    for event in live(Evolution(MIXED, 1, SMALL), seed=1, trials=40):
+        if event.reason is None and len(alive) >= SMALL.population:
+            assert any(one_axis_away(event.point, parent) for parent in alive[-SMALL.population :])
             children += 1
-        if told.reason in ("completed", "stopped"):
-            alive.append(told.point)
-        tell(evolution, told)
+        if event.reason in ("completed", "stopped"):
+            alive.append(event.point)
+        replay(evolution, event)
     assert children > 15
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skipstack.search.strategy.proposers.conformance import MIXED
 from skipstack.search.strategy.proposers.costs import AxisCost, Charged, Costs
 from skipstack.search.strategy.proposers.encoding import Encoding
 from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
@@ -17,7 +18,7 @@ from skipstack.search.strategy.proposers.proposer import Proposer
 from skipstack.search.strategy.proposers.tpe import Tpe, _Group
 from skipstack.spaces.domains import Integer, Log
 from skipstack.spaces.space import Point, Space, SpaceConfig
-from tests.search.strategy.proposers.histories import BETA1, DEPTH, HIDDEN, KIND, MIXED, MOMENTUM, RATE
+from tests.search.strategy.proposers.histories import BETA1, DEPTH, HIDDEN, KIND, MOMENTUM, RATE
 
 SIZES = Space(
     SpaceConfig.model_validate(

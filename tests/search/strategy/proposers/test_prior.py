@@ -5,12 +5,13 @@ from statistics import fmean, median
 import pytest
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.strategy.proposers.conformance import MIXED
 from skipstack.search.strategy.proposers.prior import FIRST_SHARE, HALVED_AFTER, Prior
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.search.study.checks import check_study
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.space import Point, Space, SpaceConfig
-from tests.search.strategy.proposers.histories import DEPTH, HIDDEN, KIND, MIXED, RATE, climb
+from tests.search.strategy.proposers.histories import DEPTH, HIDDEN, KIND, RATE, climb
 from tests.search.strategy.proposers.test_tpe import planted
 
 BEST = {KIND: "adam", DEPTH: 3, HIDDEN: 48, RATE: 0.003}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-import numpy as np
 import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.strategy.proposers.conformance import FINITE, LENGTH, MIXED, PROMISES, live, replay
 from skipstack.search.strategy.proposers.evolution import Evolution
 from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
 from skipstack.search.strategy.proposers.proposer import Grid, OneAtATime, Proposer, Random
@@ -24,77 +23,41 @@ from tests.search.strategy.proposers.histories import (
     BETA1,
     COMPOSITION,
     DEPTH,
-    FINITE,
     HIDDEN,
     KIND,
     KINDS,
-    LENGTH,
     MAKERS,
-    MIXED,
     MOMENTUM,
     SMALL,
     WIDE,
     Make,
     climb,
-    live,
-    objectives,
-    tell,
+    subject,
 )
 
-every = pytest.mark.parametrize(("name", "make"), MAKERS.items(), ids=MAKERS.keys())
+every = pytest.mark.parametrize("name", MAKERS)
 
 
 def points(proposer: Proposer, trials: int, seed: int = 0, sought: int = 1) -> list[Point]:
-    return [told.point for told in live(proposer, seed, trials, objectives=sought) if told.reason is None]
+    return [event.point for event in live(proposer, seed, trials, objectives=sought) if event.reason is None]
 
 
 @every
-@pytest.mark.parametrize("seed", [0, 1])
-def test_replaying_any_part_of_a_history_gives_the_next_answer_of_the_one_that_lived_it(
-    name: str, make: Make, seed: int
-) -> None:
-    lived, replayed = make(), make()
-    asked = 0
-    for told in live(lived, seed, trials=LENGTH, objectives=objectives(name)):
-        tell(replayed, told)  # never asked before this point in time
-        asked += told.reason is None
-        if told.number % 5 == 0:
-            mine, theirs = lived.ask(asked), replayed.ask(asked)
-            assert theirs == mine
-            assert list(theirs or ()) == list(mine or ())  # in the same order
-    assert asked == LENGTH
+@pytest.mark.parametrize("promise", PROMISES)
+def test_every_proposer_keeps_each_promise(name: str, promise: str) -> None:
+    PROMISES[promise](subject(name))
 
 
 @every
-def test_a_proposer_that_was_never_asked_answers_like_one_that_was_asked_for_everything(name: str, make: Make) -> None:
-    lived, replayed = make(), make()
-    history = list(live(lived, seed=2, trials=LENGTH, objectives=objectives(name)))
-    for told in history:
-        tell(replayed, told)
-    assert [replayed.ask(number) for number in (20, 21, 20)] == [lived.ask(number) for number in (20, 21, 20)]
-
-
-@every
-def test_asking_changes_nothing(name: str, make: Make) -> None:
-    asked, quiet = make(), make()
-    for told in live(quiet, seed=5, trials=LENGTH, objectives=objectives(name)):
-        asked.ask(99)
-        tell(asked, told)
-    assert [asked.ask(20), asked.ask(20)] == [quiet.ask(20)] * 2
-
-
-@every
-def test_each_point_is_allowed_and_new_and_has_the_active_axes_only(name: str, make: Make) -> None:
-    proposed = points(make(), trials=LENGTH, sought=objectives(name))
-    wide = WIDE if isinstance(make(), OneAtATime) else MIXED if HIDDEN in proposed[0] else FINITE
-    space = KINDS if name.endswith("kinds") else wide
-    composed = {WIDE: (3,), FINITE: (2, 3), MIXED: (), KINDS: (3,)}[space]
-    assert all(space.allowed(point) for point in proposed)
-    assert len({space.config(point).identity for point in proposed}) == len(proposed) == LENGTH
+def test_points_have_the_active_axes_only(name: str) -> None:
+    its = subject(name)
+    proposed = [event.point for event in its.life(0) if event.reason is None]
+    composed = {WIDE: (3,), FINITE: (2, 3), MIXED: (), KINDS: (3,)}[its.space]
+    assert len({its.space.config(point).identity for point in proposed}) == len(proposed) == LENGTH
     assert {point[KIND] for point in proposed} == {"sgd", "adam"}
     for point in proposed:
         assert (MOMENTUM in point) == (point[KIND] == "sgd")
-        assert (BETA1 in point) == (space in (MIXED, KINDS) and point[KIND] == "adam")
+        assert (BETA1 in point) == (its.space in (MIXED, KINDS) and point[KIND] == "adam")
         assert (COMPOSITION in point) == (point[DEPTH] in composed)
 
 
@@ -123,32 +86,31 @@ def test_another_seed_gives_other_points(name: str, other: Make) -> None:
 
 
 @every
-def test_diverged_and_failed_trials_are_never_shown_as_a_score(name: str, make: Make) -> None:
+def test_diverged_and_failed_trials_are_never_shown_as_a_score(name: str) -> None:
     """Without a score, all that is known of them is that their points were proposed."""
-    told_all, told_ends = make(), make()
-    history = list(live(make(), seed=5, trials=LENGTH, objectives=objectives(name)))
-    scoreless = [told for told in history if told.reason in ("diverged", "failed")]
-    assert {told.reason for told in scoreless} == {"diverged", "failed"}
-    for told in history:
-        tell(told_all, told)
-        tell(told_ends, replace(told, curve=[(1, 0.99)]) if told in scoreless else told)
+    its = subject(name)
+    told_all, told_ends = its.make(), its.make()
+    history = its.life(5)
+    scoreless = [event for event in history if event.reason in ("diverged", "failed")]
+    assert {event.reason for event in scoreless} == {"diverged", "failed"}
+    for event in history:
+        replay(told_all, event)
+        replay(told_ends, replace(event, curve=[(1, 0.99)]) if event in scoreless else event)
     assert told_all.ask(20) == told_ends.ask(20)
 
 
 @every
-def test_what_earlier_studies_observed_may_be_proposed_again_and_replays_alike(name: str, make: Make) -> None:
-    first, second = make(), make()
-    earlier = [
-        told for told in live(make(), seed=3, trials=LENGTH, objectives=objectives(name)) if told.reason is not None
-    ]
+def test_what_earlier_studies_observed_may_be_proposed_again_and_replays_alike(name: str) -> None:
+    its = subject(name)
+    first, second = its.make(), its.make()
     for proposer in (first, second):
-        for told in earlier:
-            assert told.reason is not None
-            proposer.observed(told.point, told.reason, told.curve, told.further)
-    alike = [points(each, trials=LENGTH // 3, sought=objectives(name)) for each in (first, second)]
+        for event in its.life(3):
+            if event.reason is not None:
+                proposer.observed(event.point, event.reason, event.curve, event.further)
+    alike = [points(each, trials=LENGTH // 3, sought=its.objectives) for each in (first, second)]
     assert alike[0] == alike[1]
     if name in ("grid", "listed", "random, finite", "tpe, finite", "evolution, finite"):
-        rest = points(second, trials=1000, sought=objectives(name))
+        rest = points(second, trials=1000, sought=its.objectives)
         assert len(alike[1]) + len(rest) == 15, "nothing was taken away from what can be proposed"
 
 
@@ -198,37 +160,16 @@ def test_random_points_spread_over_the_whole_space() -> None:
     assert all(70 < sum(point[DEPTH] == depth for point in draws) < 130 for depth in (1, 3, 5))
 
 
-def global_states() -> tuple[object, list[int]]:
-    return random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()  # noqa: NPY002
-
-
-@every
-def test_the_global_random_states_are_neither_read_nor_changed(name: str, make: Make) -> None:
-    sequences = []
-    for seed in (1, 2):
-        random.seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        before = global_states()
-        sequences.append(points(make(), trials=LENGTH, sought=objectives(name)))
-        assert global_states() == before
-    assert sequences[0] == sequences[1]
-
-
 IN_ANOTHER_PROCESS = """
 import json
-from tests.search.strategy.proposers.histories import MAKERS, live
-from tests.search.strategy.proposers.histories import LENGTH, objectives
-told = {name: live(make(), 7, LENGTH, objectives=objectives(name)) for name, make in MAKERS.items()}
-print(json.dumps({name: [each.point for each in own] for name, own in told.items()}))
+from tests.search.strategy.proposers.histories import MAKERS, subject
+print(json.dumps({name: [event.point for event in subject(name).life(7)] for name in MAKERS}))
 """
 
 
 def test_the_sequence_is_the_same_in_another_process() -> None:
     root = Path(__file__).parents[4]
-    mine = {
-        name: [told.point for told in live(make(), 7, LENGTH, objectives=objectives(name))]
-        for name, make in MAKERS.items()
-    }
+    mine = {name: [event.point for event in subject(name).life(7)] for name in MAKERS}
     done = subprocess.run(
         [sys.executable, "-c", IN_ANOTHER_PROCESS],
         cwd=root,

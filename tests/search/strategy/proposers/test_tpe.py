@@ -11,6 +11,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
+from skipstack.search.strategy.proposers.conformance import MIXED
 from skipstack.search.strategy.proposers.proposer import Proposer, Random
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space, SpaceConfig
@@ -20,7 +21,6 @@ from tests.search.strategy.proposers.histories import (
     DEPTH,
     HIDDEN,
     KIND,
-    MIXED,
     MOMENTUM,
     RATE,
     Told,

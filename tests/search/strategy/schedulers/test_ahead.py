@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skipstack.search.strategy.schedulers.conformance import life, replay
 from skipstack.search.strategy.schedulers.keep_best import KeepBest
 from skipstack.search.strategy.schedulers.median import Median
 from skipstack.search.strategy.schedulers.scheduler import Scheduler
 from skipstack.search.study.config import SearchConfig
 from tests.search.changed import scheduler_of
-from tests.search.strategy.schedulers.traces import PICKS, life, tell
+from tests.search.strategy.schedulers.traces import PICKS
 
 PROMOTION = {"kind": "asha", "variant": "promotion"}
 KINDS: dict[str, dict[str, Any]] = {
@@ -56,7 +57,7 @@ def test_the_score_that_is_needed_is_where_the_decision_turns(
     def ends_well(trial: int, rung: int, score: float) -> bool:
         replayed = scheduler_of(search, 9)
         for told in lived:
-            tell(replayed, told)
+            replay(replayed, told)
         return goes_on(replayed, trial, rung, score)
 
     trained = {told.trial for told in lived if told.decision is None or told.decision.action == "continue"}

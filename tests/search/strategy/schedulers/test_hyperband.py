@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.search.strategy.schedulers.config import HyperbandConfig
+from skipstack.search.strategy.schedulers.conformance import life
 from skipstack.search.strategy.schedulers.halving import dealt, sizes
 from skipstack.search.strategy.schedulers.hyperband import Hyperband
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from tests.oracles.schedulers import hyperband_waiting
-from tests.search.strategy.schedulers.traces import PICKS, life
+from tests.search.strategy.schedulers.traces import PICKS
 
 PRINTED = (
     ((81, 1), (27, 3), (9, 9), (3, 27), (1, 81)),

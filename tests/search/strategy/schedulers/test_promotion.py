@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.conformance import life
 from skipstack.search.strategy.schedulers.halving import Promotion
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from tests.oracles.asha import get_job
-from tests.search.strategy.schedulers.traces import PICKS, life
+from tests.search.strategy.schedulers.traces import PICKS
 
 
 @given(PICKS, st.integers(1, 3), st.integers(2, 4), st.integers(1, 30), st.integers(1, 25), st.integers(1, 8))

@@ -2,7 +2,6 @@
 
 import math
 import random
-from collections import Counter
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError
 from skipstack.search.strategy.schedulers.build import described
 from skipstack.search.strategy.schedulers.config import AshaConfig, KeepBestConfig, MedianConfig
+from skipstack.search.strategy.schedulers.conformance import BAD, PROMISES, SchedulerSubject, life, replay
 from skipstack.search.strategy.schedulers.halving import Asha, Promotion
 from skipstack.search.strategy.schedulers.hyperband import Hyperband
 from skipstack.search.strategy.schedulers.keep_best import KeepBest
@@ -23,7 +23,7 @@ from skipstack.search.strategy.schedulers.scheduler import Decision, NeverStop, 
 from skipstack.search.study.config import SearchConfig
 from tests.oracles.schedulers import keep_best_decisions, median_decisions
 from tests.search.changed import scheduler_of
-from tests.search.strategy.schedulers.traces import BAD, PICKS, life, tell, trace
+from tests.search.strategy.schedulers.traces import PICKS, trace
 
 # Multiples of 840 have exact means over up to 8 epochs, and tie often.
 EXACT = st.lists(
@@ -101,65 +101,13 @@ def test_side_by_side_the_best_first_epochs_complete_and_nothing_else_does(order
 
 @every
 @few
-@given(PICKS, st.integers(1, 20), st.integers(1, 6), st.integers(0, 200))
-def test_what_a_ledger_tells_rebuilds_a_scheduler_at_any_point(
-    config: SearchConfig, picks: list[tuple[int, float]], trials: int, workers: int, cut: int
-) -> None:
-    """One that heard the beginning from a ledger goes on as the one that lived it."""
-    lived = list(life(scheduler_of(config, WHOLE), picks, trials=trials, workers=workers, failing=True))
-    replayed = scheduler_of(config, WHOLE)
-    for number, told in enumerate(lived):
-        if number >= cut and told.score is None and not told.ended:
-            assert told.trial in (replayed.promotable(), replayed.promotable(trials))
-        assert tell(replayed, told) == told.decision
-
-
-@every
-@few
-@given(PICKS, st.integers(1, 20), st.integers(1, 6))
-def test_a_diverged_score_enters_nothing(
-    config: SearchConfig, picks: list[tuple[int, float]], trials: int, workers: int
-) -> None:
-    """To the others it is as if the trial had ended in any other way, without that report."""
-    subject, other = scheduler_of(config, WHOLE), scheduler_of(config, WHOLE)
-    for told in life(subject, picks, trials=trials, workers=workers):
-        if told.score is not None and not math.isfinite(told.score):
-            assert told.decision == Decision("stop", diverged=True)
-            other.ended(told.trial)
-        else:
-            assert tell(other, told) == told.decision
-        assert subject.promotable() == other.promotable()
-        assert subject.promotable(trials) == other.promotable(trials)
-
-
-@every
-@few
-@given(PICKS, st.integers(1, 20), st.integers(1, 6), st.integers(1, 7))
-def test_a_trial_ends_once_and_not_before_the_earliest_epoch_and_rungs_lie_below_the_whole(
-    config: SearchConfig, picks: list[tuple[int, float]], trials: int, workers: int, maximum: int
+@given(PICKS, st.integers(1, 20), st.integers(1, 6), st.integers(0, 200), st.integers(1, 7))
+def test_every_scheduler_keeps_each_promise(
+    config: SearchConfig, picks: list[tuple[int, float]], trials: int, workers: int, cut: int, maximum: int
 ) -> None:
     config = _without_brackets(config) if maximum < WHOLE else config
-    subject = scheduler_of(config, maximum)
-    assert subject.earliest <= maximum
-    assert all(rung < subject.spending.whole for rung in subject.rungs)
-    assert list(subject.rungs) == sorted(set(subject.rungs))
-    over: set[int] = set()
-    epochs: Counter[int] = Counter()
-    for told in life(subject, picks, trials=trials, workers=workers, failing=True):
-        assert told.trial not in over
-        epochs[told.trial] += told.score is not None
-        if told.decision is None:
-            over |= {told.trial} if told.ended else set()
-            continue
-        assert told.decision.rung in (None, *subject.rungs)
-        assert (told.decision.action != "pause") or told.decision.rung is not None
-        if told.decision.action in ("stop", "complete"):
-            over.add(told.trial)
-        if told.decision.action == "stop" and not told.decision.diverged:
-            assert epochs[told.trial] >= subject.earliest
-        if told.decision.action != "continue":
-            with pytest.raises(ValueError, match=rf"trial {told.trial} reports epoch"):
-                subject.report(told.trial, told.epoch + 1, 0.0)
+    for promise in PROMISES.values():
+        promise(SchedulerSubject(lambda: scheduler_of(config, maximum), picks, trials, workers, cut))
 
 
 @every
@@ -171,11 +119,13 @@ def test_a_study_comes_to_its_end_with_whole_trials_the_spared_one_among_them(
     draw = random.Random(seed)
     picks = ((draw.randrange(999), draw.choice((draw.random(), 0.5))) for _ in count())
     lived = list(life(scheduler_of(config, WHOLE, frozenset({0})), picks, trials=trials, workers=workers))
-    ends = {told.trial: told.decision.action for told in lived if told.decision is not None}
+    ends = {event.trial: event.decision.action for event in lived if event.decision is not None}
     assert set(ends) == set(range(trials))
     assert set(ends.values()) <= {"complete", "stop", "pause"}
     assert ends[0] == "complete"
-    assert all(told.decision.action in ("continue", "complete") for told in lived if told.trial == 0 if told.decision)
+    assert all(
+        event.decision.action in ("continue", "complete") for event in lived if event.trial == 0 if event.decision
+    )
 
 
 @every
@@ -206,8 +156,8 @@ def test_epochs_of_one_second_make_rungs_of_seconds_those_of_epochs(
         SearchConfig(scheduler=AshaConfig(**own, resource="seconds", maximum=WHOLE)),
         100,
     )
-    for told in life(epochs, picks, trials=trials, workers=workers):
-        assert tell(seconds, replace(told, seconds=1.0)) == told.decision
+    for event in life(epochs, picks, trials=trials, workers=workers):
+        assert replay(seconds, replace(event, seconds=1.0)) == event.decision
         assert seconds.promotable() == epochs.promotable()
 
 

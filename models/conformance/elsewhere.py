@@ -1,0 +1,53 @@
+"""Asks other processes, in which Python orders sets differently, what a file of users' code answers there."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from functools import cache
+from typing import Any, Final
+
+from skipstack.data.basis.user_code.configs import CodeFile, CodeSource, OwnConfig, Part, sources
+from skipstack.data.basis.user_code.files import load_sent
+from skipstack.models.conformance.pieces import Failure, pieces_of
+
+SEEDS: Final = ("1", "2", "3")
+"""Python's hash seeds in the other processes. A hash seed determines the order of sets of strings."""
+
+
+@cache
+def answers_elsewhere(file: CodeFile, module: str) -> list[dict[str, Any]]:
+    """Run ``module``, a program that calls ``print_answers``, in processes with different hash seeds. For each process,
+    return the answers of the components in ``file`` by their kinds. Raises Failure if a process cannot load the file.
+    """
+    command = [sys.executable, "-P", "-m", module]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    processes = [
+        subprocess.Popen(command, **pipes, env={**os.environ, "PYTHONHASHSEED": seed})  # type: ignore[call-overload]
+        for seed in SEEDS
+    ]
+    sent = pickle.dumps(sources([file]))
+    return [_output(process, sent) for process in processes]
+
+
+def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
+    said, errors = process.communicate(sent)
+    if process.returncode:
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+        raise Failure(f"another process cannot load it: {last or process.returncode}")
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+def print_answers(part: Part, answer: Callable[[OwnConfig], Any]) -> None:
+    """Read a file of users' code from stdin, and write the ``answer`` of each component of type ``part`` to stdout, as
+    JSON by kind.
+    """
+    sent: Sequence[CodeSource] = pickle.load(sys.stdin.buffer)
+    with redirect_stdout(sys.stderr):  # the user's file may print, but stdout must contain only the result
+        load_sent(sent)
+        found = {piece.kind: answer(piece) for each in sent for piece in pieces_of(each.file, part)}
+    json.dump(found, sys.stdout)
