@@ -74,7 +74,10 @@ def _next_round(record: StudyRecord, plan: AblationPlanned, time: float) -> Expe
 
 
 def decisions(whole: StudyRecord) -> Iterator[tuple[RowToConfirm, ConfirmedRow, Decision]]:
-    """Yield each compared row of an ablation, its result, and the decision on it. ``whole``: from ``whole_ablations``."""
+    """Yield each compared row of an ablation, its result, and the decision on it.
+
+    ``whole``: the record of the ablation with all its parts (``whole_ablations``).
+    """
     asked = compared_rows(whole)
     found = confirm(asked, split=split_of(whole))
     most = max((len(trial.seeds) for trial in whole.trials.values()), default=0)

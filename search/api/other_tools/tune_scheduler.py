@@ -6,7 +6,7 @@ from typing import Any, final
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from skipstack.search.api.other_tools.stepped_asha import SteppedAsha
-from skipstack.search.api.other_tools.tune_searcher import sign_of
+from skipstack.search.api.other_tools.tune_searcher import score_and_sign
 from skipstack.search.study.earlier_studies.elsewhere.tune_results import ITERATION
 
 
@@ -28,8 +28,7 @@ class TuneScheduler(FIFOScheduler):  # type: ignore[misc]
 
     def set_search_properties(self, metric: str | None, mode: str | None, **spec: Any) -> bool:
         """Take the metric and its direction from the experiment. Raises UserError if they are not known."""
-        self._sign = sign_of("tune_scheduler", metric, mode)
-        self._score = metric
+        self._score, self._sign = score_and_sign("tune_scheduler", metric, mode)
         return bool(super().set_search_properties(metric, mode, **spec))
 
     def on_trial_add(self, tune_controller: Any, trial: Any) -> None:

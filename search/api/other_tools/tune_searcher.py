@@ -50,8 +50,7 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
         self, metric: str | None, mode: str | None, config: Mapping[str, Any], **spec: Any
     ) -> bool:
         """Take the space, the metric and its direction from the experiment. Raises UserError if they cannot be used."""
-        self._sign = sign_of("tune_searcher", metric, mode)
-        self._score = metric
+        self._score, self._sign = score_and_sign("tune_searcher", metric, mode)
         self._param_space = config
         self._replay()
         return True
@@ -119,14 +118,14 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
         self._events.append(event)
 
 
-def sign_of(asked_by: str, metric: str | None, mode: str | None) -> int:
-    """Return 1 if Tune maximises the metric, and -1 if it minimises it. Raises UserError unless Tune knows both."""
+def score_and_sign(asked_by: str, metric: str | None, mode: str | None) -> tuple[str, int]:
+    """Return the metric, and 1 if Tune maximises it or -1 if it minimises it. Raises UserError unless Tune knows both."""
     if metric is None or mode not in ("min", "max"):
         raise UserError(
             f"{asked_by}: got the metric {shown(metric)} and the mode {shown(mode)} (allowed: a name, and min or max: "
             "tune.TuneConfig(metric=..., mode=...))"
         )
-    return 1 if mode == "max" else -1
+    return metric, 1 if mode == "max" else -1
 
 
 def _config(param_space: Mapping[str, Any], space: Space, point: Point, above: str = "") -> dict[str, Any]:
