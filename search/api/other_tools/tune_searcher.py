@@ -119,7 +119,7 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
 
 
 def score_and_sign(asked_by: str, metric: str | None, mode: str | None) -> tuple[str, int]:
-    """Return the metric, and 1 if Tune maximises it or -1 if it minimises it. Raises UserError unless Tune knows both."""
+    """Return the metric, and 1 if Tune maximises it or -1 if not. Raises UserError unless Tune knows both."""
     if metric is None or mode not in ("min", "max"):
         raise UserError(
             f"{asked_by}: got the metric {shown(metric)} and the mode {shown(mode)} (allowed: a name, and min or max: "
