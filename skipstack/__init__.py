@@ -560,7 +560,7 @@ def from_wandb(
 
 
 def optuna_sampler(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) -> OptunaSampler:
-    """One of our proposers as a sampler of Optuna: ``optuna.create_study(sampler=skipstack.optuna_sampler("gp"))``.
+    """Ask one of our proposers inside Optuna: ``optuna.create_study(sampler=skipstack.optuna_sampler("gp"))``.
 
     ``proposer``: ``tpe``, ``gp``, ``evolution``, ``random`` or ``grid``; or a mapping with its options, such as
     ``{"kind": "evolution", "population": 8}``. It proposes the parameters that all trials so far had, each with the
@@ -581,7 +581,7 @@ def optuna_sampler(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) 
 
 
 def optuna_pruner(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brackets: int = 1) -> OptunaPruner:
-    """Our asynchronous successive halving (ASHA) as a pruner of Optuna:
+    """Prune by our asynchronous successive halving (ASHA) inside Optuna:
     ``optuna.create_study(pruner=skipstack.optuna_pruner(epochs=27))``.
 
     ``epochs``: the steps of a trial that is not pruned. Trials are compared at the steps ``grace``, ``grace *
@@ -601,7 +601,7 @@ def optuna_pruner(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brac
 
 
 def tune_searcher(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) -> TuneSearcher:
-    """One of our proposers as a searcher of Ray Tune: ``tune.TuneConfig(search_alg=skipstack.tune_searcher("gp"),
+    """Ask one of our proposers inside Ray Tune: ``tune.TuneConfig(search_alg=skipstack.tune_searcher("gp"),
     metric="loss", mode="min")``.
 
     ``proposer``, ``seed``: as for ``optuna_sampler``. The axes are the domains of ``param_space``, with
@@ -621,7 +621,7 @@ def tune_searcher(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) -
 
 
 def tune_scheduler(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brackets: int = 1) -> TuneScheduler:
-    """Our asynchronous successive halving (ASHA) as a scheduler of Ray Tune:
+    """Stop trials by our asynchronous successive halving (ASHA) inside Ray Tune:
     ``tune.TuneConfig(scheduler=skipstack.tune_scheduler(epochs=27), metric="loss", mode="min")``.
 
     ``epochs``: the results, ``training_iteration``, after which a trial is complete and ends. The other arguments are

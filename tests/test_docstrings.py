@@ -15,7 +15,12 @@ EMPTY: Final = {
 
 FOLDERS: Final = ("data", "models", "spaces", "search", "dashboards")
 
-PRINTED: Final = ("models/conformance/checks.py", "models/conformance/formats.py")
+PRINTED: Final = (
+    "models/conformance/checks.py",
+    "models/conformance/formats.py",
+    "search/strategy/proposers/conformance.py",
+    "search/strategy/schedulers/conformance.py",
+)
 """Files whose docstrings complete a printed result: ``Each of two seeds ... learns what it learns alone``."""
 
 

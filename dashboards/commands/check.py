@@ -19,13 +19,12 @@ def add_to(app: typer.Typer) -> None:
 def check(
     file: Annotated[Path, typer.Argument(help="The Python file with your classes; it is run.")],
 ) -> None:
-    """Test your own gates, cells, heads, embedders, formats, proposers and schedulers.
+    """Test your own gates, heads, formats, proposers and the like.
 
     Builds a small network for each gate, cell, head and embedder, with the defaults of its config. Tests its shapes,
     lanes (seeds trained in one computation), gradients and resuming. Tests a format on the format's own example, and a
     proposer and a scheduler in random studies. Prints a line for each check, and skips checks that would fail for the
-    same reason as an earlier one. Constraints are not
-    run; the axes that they read are printed.
+    same reason as an earlier one. Constraints are not run; the axes that they read are printed.
     """
     import skipstack.search.study.config  # noqa: F401 (imported to register the kinds that come with skipstack)
 

@@ -54,8 +54,8 @@ def test_a_file_says_what_it_has() -> None:
         ("raise SystemExit(3)\n", "mine.py:1: SystemExit: 3"),
         (
             "x = 1\n",
-            "mine.py:1: no piece (allowed: a subclass of Gate, Layer, Head, Embedder or OwnFormat with a Config, or a "
-            "constraint)",
+            "mine.py:1: no piece (allowed: a subclass of Gate, Layer, Head, Embedder, OwnFormat, OwnProposer or "
+            "OwnScheduler with a Config, or a constraint)",
         ),
         (
             GATE.replace('"mine"', '"scaled"'),

@@ -108,7 +108,7 @@ class _Replay:
     def _begin(self) -> None:
         self.space, self.proposer = space_and_proposer(self._axes, *self._options, objectives=len(self._signs))
         self._told: list[tuple[int, bool]] = []
-        """What the proposer was told, in order: a trial's number, and whether the trial has ended or begun."""
+        """The events so far, in order: the number of a trial, and whether it has ended or begun."""
 
     def continues(self, study: Study, search_space: Mapping[str, BaseDistribution]) -> bool:
         """Whether this is the study, and its space is still the same."""

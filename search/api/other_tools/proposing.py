@@ -1,4 +1,4 @@
-"""One of our proposers over axes that another tool's space has become."""
+"""Builds one of our proposers over the axes of another tool's space."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -33,7 +33,7 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
         self._built: tuple[Space, Proposer] | None = None
         """The space, and the proposer after all events; None before Tune has said the space."""
         self._events: list[dict[str, Any]] = []
-        """What happened to trials, in order: ``{trial: NAME, point: POINT}`` for a proposal, and for an end ``{trial:
+        """The events of trials, in order: ``{trial: NAME, point: POINT}`` for a proposal, and for an end ``{trial:
         NAME, iteration: ITERATION, score: SCORE}``, both None without a score. The larger a score, the better.
         """
 

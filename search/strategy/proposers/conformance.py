@@ -1,4 +1,4 @@
-"""What every proposer promises, as checks. ``skipstack check`` runs them on users' own proposers, the tests also on the
+"""Checks of what every proposer promises. ``skipstack check`` runs them on users' own proposers, the tests also on the
 built-in ones.
 
 The check ``elsewhere`` runs this module as a program in other processes (``models/conformance/elsewhere.py``).

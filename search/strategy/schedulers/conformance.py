@@ -1,4 +1,4 @@
-"""What every scheduler promises, as checks. ``skipstack check`` runs them on users' own schedulers, the tests also on
+"""Checks of what every scheduler promises. ``skipstack check`` runs them on users' own schedulers, the tests also on
 the built-in ones.
 
 The check ``elsewhere`` runs this module as a program in other processes (``models/conformance/elsewhere.py``).

@@ -11,7 +11,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
-from skipstack.search.strategy.proposers.conformance import MIXED
+from skipstack.search.strategy.proposers.conformance import MIXED, ProposerEvent, live, replay
 from skipstack.search.strategy.proposers.proposer import Proposer, Random
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space, SpaceConfig
@@ -23,10 +23,7 @@ from tests.search.strategy.proposers.histories import (
     KIND,
     MOMENTUM,
     RATE,
-    Told,
     climb,
-    live,
-    tell,
 )
 
 DISTRIBUTIONS: dict[str, BaseDistribution] = {
@@ -40,7 +37,7 @@ DISTRIBUTIONS: dict[str, BaseDistribution] = {
 }
 
 
-def optunas_own(history: list[Told], number: int, seed: int) -> Point:
+def optunas_own(history: list[ProposerEvent], number: int, seed: int) -> Point:
     """The next point from a study of Optuna's that is written out by hand, trial by trial."""
     ends = {told.number: told for told in history if told.reason is not None}
     with warnings.catch_warnings():
@@ -90,7 +87,7 @@ def optunas_own(history: list[Told], number: int, seed: int) -> Point:
 def test_the_next_point_is_optunas_own_on_a_study_written_by_hand(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the numbers of Optuna's source, from which both draw in the same order."""
     tpe = Tpe(MIXED, seed)
-    history: list[Told] = []
+    history: list[ProposerEvent] = []
     compared = 0
     for told in live(tpe, seed, trials=70):
         history.append(told)
@@ -118,7 +115,7 @@ def test_failed_and_diverged_trials_change_no_later_answer() -> None:
     without = Tpe(MIXED, seed=0)
     for told in history:
         if told.number not in bad:
-            tell(without, told)
+            replay(without, told)
     assert without.ask(40) == lived.ask(40)
 
 
