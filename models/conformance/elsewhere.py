@@ -18,8 +18,18 @@ SEEDS: Final = ("1", "2", "3")
 """Python's hash seeds in the other processes. A hash seed determines the order of sets of strings."""
 
 
+def check_elsewhere(piece: OwnConfig, module: str, here: object, failure: str) -> None:
+    """Raise Failure with the message ``failure`` if ``piece`` has another answer in another process.
+
+    ``module``: as for ``_answers``. ``here``: the answer in this process, of values that JSON can hold.
+    """
+    expected = json.loads(json.dumps(here))
+    if any(there[piece.kind] != expected for there in _answers(piece.code, module)):
+        raise Failure(failure)
+
+
 @cache
-def answers_elsewhere(file: CodeFile, module: str) -> list[dict[str, Any]]:
+def _answers(file: CodeFile, module: str) -> list[dict[str, Any]]:
     """Run ``module``, a program that calls ``print_answers``, in processes with different hash seeds. For each process,
     return the answers of the components in ``file`` by their kinds. Raises Failure if a process cannot load the file.
     """

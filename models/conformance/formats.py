@@ -23,7 +23,7 @@ from skipstack.data.formats.own import Example, OwnFormat
 from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
-from skipstack.models.conformance.elsewhere import answers_elsewhere, print_answers
+from skipstack.models.conformance.elsewhere import check_elsewhere, print_answers
 from skipstack.models.conformance.pieces import Failure
 
 MODULE: Final = "skipstack.models.conformance.formats"
@@ -140,12 +140,8 @@ def repeats(specimen: FormatSpecimen) -> None:
 
 def elsewhere(specimen: FormatSpecimen) -> None:
     """Other processes, in which Python orders sets differently, read the same sentences."""
-    here = _as_json(specimen)
-    for there in answers_elsewhere(specimen.piece.code, MODULE):
-        if there[specimen.piece.kind] != here:
-            raise Failure(
-                "another process reads other sentences: they depend on the order of a set, which differs there"
-            )
+    said = "another process reads other sentences: they depend on the order of a set, which differs there"
+    check_elsewhere(specimen.piece, MODULE, _as_json(specimen), said)
 
 
 def cut_off(specimen: FormatSpecimen) -> None:

@@ -5,6 +5,7 @@ Imports no torch.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Protocol
 
 import skipstack.data.corpora.config
@@ -39,6 +40,22 @@ class Suite:
 
     checks: Checks
     specimen: Callable[[OwnConfig], Checkable]
+
+
+def on_each_subject(promise: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Turn a promise, which is checked of a single subject, into a check of all ``subjects`` of a specimen. Errors of
+    the user's code that have its file and line already are failures with the same message.
+    """
+
+    @wraps(promise)
+    def check(specimen: Any) -> None:
+        for subject in specimen.subjects:
+            try:
+                promise(subject)
+            except UserError as error:
+                raise Failure(str(error)) from None
+
+    return check
 
 
 def pieces_of(file: CodeFile, only: Part | None = None) -> list[OwnConfig]:

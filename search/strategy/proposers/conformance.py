@@ -8,15 +8,15 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial, wraps
+from functools import cached_property, partial
 from typing import Any, Final
 
 import skipstack.search.strategy.proposers.config  # noqa: F401 (it registers the built-in kinds)
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.user_code.configs import OwnConfig
-from skipstack.models.conformance.elsewhere import answers_elsewhere, print_answers
-from skipstack.models.conformance.pieces import Failure, Suite, Unchecked
+from skipstack.models.conformance.elsewhere import check_elsewhere, print_answers
+from skipstack.models.conformance.pieces import Failure, Suite, Unchecked, on_each_subject
 from skipstack.models.conformance.randomness import check_randomness
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
@@ -210,31 +210,17 @@ class ProposerSpecimen:
             return one_line(error)
 
 
-def _on_each_space(promise: Callable[[ProposerSubject], None]) -> Callable[[ProposerSpecimen], None]:
-    @wraps(promise)
-    def check(specimen: ProposerSpecimen) -> None:
-        for subject in specimen.subjects:
-            try:
-                promise(subject)
-            except UserError as error:  # has the file and the line already
-                raise Failure(str(error)) from None
-
-    return check
-
-
 def elsewhere(specimen: ProposerSpecimen) -> None:
     """Other processes, in which Python orders sets differently, propose the same points."""
-    here = json.loads(json.dumps(specimen.answer))
-    for there in answers_elsewhere(specimen.piece.code, MODULE):
-        if there[specimen.piece.kind] != here:
-            raise Failure(
-                "another process proposes other points: they depend on the order of a set, which differs there, or on "
-                "what the process did before"
-            )
+    said = (
+        "another process proposes other points: they depend on the order of a set, which differs there, or on what the "
+        "process did before"
+    )
+    check_elsewhere(specimen.piece, MODULE, specimen.answer, said)
 
 
 PROPOSER_SUITE: Final = Suite(
-    {**{name: _on_each_space(promise) for name, promise in PROMISES.items()}, "elsewhere": elsewhere},
+    {**{name: on_each_subject(promise) for name, promise in PROMISES.items()}, "elsewhere": elsewhere},
     ProposerSpecimen,
 )
 """The checks of users' own proposers."""

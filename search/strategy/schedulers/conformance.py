@@ -4,20 +4,19 @@ the built-in ones.
 The check ``elsewhere`` runs this module as a program in other processes (``models/conformance/elsewhere.py``).
 """
 
-import json
 import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, wraps
+from functools import cached_property, partial
 from typing import Any, Final
 
 import skipstack.search.strategy.schedulers.config  # noqa: F401 (it registers the built-in kinds)
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.user_code.configs import OwnConfig
-from skipstack.models.conformance.elsewhere import answers_elsewhere, print_answers
-from skipstack.models.conformance.pieces import Failure, Suite, Unchecked
+from skipstack.models.conformance.elsewhere import check_elsewhere, print_answers
+from skipstack.models.conformance.pieces import Failure, Suite, Unchecked, on_each_subject
 from skipstack.models.conformance.randomness import check_randomness
 from skipstack.search.strategy.schedulers.own import OwnCodeScheduler
 from skipstack.search.strategy.schedulers.scheduler import Decision, Scheduler
@@ -233,31 +232,17 @@ class SchedulerSpecimen:
             return one_line(error)
 
 
-def _in_each_study(promise: Callable[[SchedulerSubject], None]) -> Callable[[SchedulerSpecimen], None]:
-    @wraps(promise)
-    def check(specimen: SchedulerSpecimen) -> None:
-        for subject in specimen.subjects:
-            try:
-                promise(subject)
-            except UserError as error:  # has the file and the line already
-                raise Failure(str(error)) from None
-
-    return check
-
-
 def elsewhere(specimen: SchedulerSpecimen) -> None:
     """Other processes, in which Python orders sets differently, decide the same."""
-    here = json.loads(json.dumps(specimen.answer))
-    for there in answers_elsewhere(specimen.piece.code, MODULE):
-        if there[specimen.piece.kind] != here:
-            raise Failure(
-                "another process decides otherwise: its decisions depend on the order of a set, which differs there, "
-                "or on what the process did before"
-            )
+    said = (
+        "another process decides otherwise: its decisions depend on the order of a set, which differs there, or on "
+        "what the process did before"
+    )
+    check_elsewhere(specimen.piece, MODULE, specimen.answer, said)
 
 
 SCHEDULER_SUITE: Final = Suite(
-    {**{name: _in_each_study(promise) for name, promise in PROMISES.items()}, "elsewhere": elsewhere},
+    {**{name: on_each_subject(promise) for name, promise in PROMISES.items()}, "elsewhere": elsewhere},
     SchedulerSpecimen,
 )
 """The checks of users' own schedulers."""
