@@ -16,12 +16,12 @@ def holm(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> 
     any effect, at most a share ``LEVEL`` has a corrected p below ``LEVEL``. This holds however the tests depend on each
     other, for example through a shared base.
     """
-    from statsmodels.stats.multitest import multipletests
-
     each = list(zip(questions or range(len(values)), values, strict=True))
     asked = {question: value for question, value in each if value is not None}
-    corrected = multipletests(list(asked.values()), alpha=LEVEL, method="holm")[1].tolist() if asked else ()
-    found = dict(zip(asked, corrected, strict=True))
+    found, largest = dict[Hashable, float](), 0.0
+    for rank, (question, value) in enumerate(sorted(asked.items(), key=lambda one: one[1])):
+        largest = max(largest, (len(asked) - rank) * value)
+        found[question] = min(largest, 1.0)
     return tuple(None if value is None else found[question] for question, value in each)
 
 
