@@ -255,6 +255,7 @@ def test_the_format_of_the_guide_passes_every_check(tmp_path: Path) -> None:
     assert [(each.check, each.outcome) for each in found] == [(name, "holds") for name in FORMAT_CHECKS]
 
 
+@pytest.mark.slow
 def test_the_proposer_and_the_scheduler_of_the_guide_pass_every_check(tmp_path: Path) -> None:
     suites = {"proposer": PROPOSER_SUITE, "scheduler": SCHEDULER_SUITE}
     for part, suite in suites.items():

@@ -102,6 +102,7 @@ def test_a_rival_hears_every_epoch_and_its_course_is_the_running_maximum() -> No
     assert beside.heard != rival.heard
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("name", SCHEDULERS)
 @pytest.mark.parametrize("seed", range(2))
 def test_the_plain_engine_hears_what_a_simulation_does(name: str, seed: int) -> None:

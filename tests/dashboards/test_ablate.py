@@ -151,6 +151,7 @@ def test_a_study_whose_base_is_best_says_so_and_trains_nothing(searched: Path, t
     assert not read_study(folder / "base").ablations
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -202,6 +202,7 @@ OWN_KINDS = {
 }
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize("split", ["train", "test"])
 @pytest.mark.parametrize(
     ("kind", "added", "says"),

@@ -68,6 +68,7 @@ done
 """The command that installs it, the next shell, and the tabulator after each of three lines."""
 
 
+@pytest.mark.slow
 def test_bash_completes_commands_options_and_values(tmp_path: Path) -> None:
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ran = subprocess.run(

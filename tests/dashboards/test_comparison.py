@@ -145,6 +145,7 @@ def test_all_formats_carry_the_same_numbers() -> None:
     assert (content["rank_correlation"], content["shared_rows"]) == (made.correlation, 3)
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("width", [50, 60, 70, 80, 100, 120, 200])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, terminal: bool) -> None:

@@ -88,6 +88,7 @@ with the change.
     )
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("made", [confirmed, studies])
 def test_all_formats_carry_the_same_numbers(made: Any) -> None:
     report = made()
@@ -108,7 +109,7 @@ def test_all_formats_carry_the_same_numbers(made: Any) -> None:
         assert ("| * " in line) == everything["marked"]
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("made", [confirmed, studies])
 def test_no_line_is_wider_than_the_page(made: Any, width: int) -> None:

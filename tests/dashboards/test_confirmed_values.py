@@ -69,7 +69,7 @@ def test_what_is_confirmed_of_a_value_is_the_gain_that_the_ablation_shows(ablate
     assert low <= changed[RATE] <= high
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("form", get_args(Format))
 def test_every_format_has_it(form: Format, ablated: Report) -> None:
     rows = [row for row in json.loads(render(ablated, "json"))["rows"] if row["confirmed"] is not None]

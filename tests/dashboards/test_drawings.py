@@ -143,6 +143,7 @@ def shown_of(what: str) -> Diagram:
     return of_stack(depth=3, composition=2, shortcut={part: what})
 
 
+@pytest.mark.first(20)
 @pytest.mark.parametrize("what", EVERY)
 def test_words_stay_on_the_page_and_those_who_do_not_see_it_are_told(what: str) -> None:
     shown = shown_of(what)

@@ -271,6 +271,7 @@ def test_a_report_without_its_details_fits_one_screen_and_all_of_it_begins_alike
     assert told["sentence"] in render(_made_up(seed), "markdown", full=False).replace("\\", "")
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("width", [40, 50, 60, 70, 79, 80, 100, 120, 200])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, terminal: bool) -> None:

@@ -93,6 +93,7 @@ def test_a_hostile_value_is_told_in_a_line_or_changes_no_more_than_a_report(seed
     told(written(tmp_path, events), done)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("score", [1e308, -1e308, 1e160])
 def test_scores_whose_squares_are_no_numbers_are_reported(score: float, tmp_path: Path) -> None:
     number = next(number for number, event in enumerate(EVENTS) if event["kind"] == "reported")
@@ -117,6 +118,7 @@ def test_each_field_of_a_kind_of_event_with_each_hostile_value(kind: str, tmp_pa
                 told(folder, f"{kind} {place} {str(value)[:40]!r}")
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     ("kind", "place", "value"),
     [

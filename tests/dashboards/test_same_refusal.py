@@ -85,7 +85,7 @@ def searched(name: str) -> str:
     return refusal("search", name, "--engine", "serial", "--out", "out")
 
 
-@pytest.mark.first(8)
+@pytest.mark.first(3)
 @pytest.mark.parametrize("wrong", WRONG)
 def test_each_command_refuses_in_the_line_of_search(wrong: str, here: Path) -> None:
     text, says = WRONG[wrong]

@@ -102,6 +102,7 @@ def test_without_its_corpus_updates_are_not_counted_and_it_says_why() -> None:
     assert "updates an epoch: not counted: corpus 'ccgbank' got no folder" in words("wu2017/depth")
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize(("name", "scale"), [(name, None) for name in presets()] + [("wu2017/gates", "small")])
 def test_the_settings_are_the_config_and_say_who_set_what_differs(name: str, scale: str | None) -> None:
     from skipstack.dashboards.reports.space_report import DescribedStudy, space_report
@@ -171,6 +172,7 @@ def test_csv_has_a_line_for_each_setting(here: Path) -> None:
     assert [row["path"] for row in rows] == list(settings("quickstart"))
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("batch_size", [1, 3, 16, 1000])
 def test_updates_are_the_batches_of_an_epoch(batch_size: int, tmp_path: Path) -> None:
     base = study().space.base

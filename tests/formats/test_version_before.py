@@ -48,7 +48,7 @@ def test_what_is_not_read_names_the_command_that_rewrites_it(
     assert typed("upgrade", str(tmp_path / "nothing")).code == 2
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_report_says_what_it_said(name: str, tmp_path: Path) -> None:
     answer = typed("report", str(copied(name, tmp_path)), "--format", "json")

@@ -64,7 +64,7 @@ def test_a_loop_has_the_trials_decisions_and_curves_of_a_function(called: list[o
     assert skipstack.open(study.folder).finished
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("left_after", [0, 1, 3, 6])
 def test_a_loop_that_leaves_goes_on_where_it_was(left_after: int, called: list[object], tmp_path: Path) -> None:
     folder = tmp_path / "study"

@@ -103,6 +103,7 @@ def _batches(run: Training) -> Iterator[Any]:
         yield from run.batches()
 
 
+@pytest.mark.first(9)
 @pytest.mark.parametrize("preset", presets())
 def test_the_first_steps_of_every_presets_base_are_as_agreed(preset: str, tmp_path: Path) -> None:
     golden = json.loads(CURVES.read_text())

@@ -38,7 +38,8 @@ from tests.results.sized import count
 from tests.results.source import RESULTS, Source, find_source, read_source, sources
 
 SOURCES = sources()
-MADE = [source for source in SOURCES if source.page not in earlier_pages()]
+EARLIER = set(earlier_pages())
+MADE = [source for source in SOURCES if source.page not in EARLIER]
 """Those whose pages no earlier version wrote."""
 
 PAGES = [path for path in sorted(RESULTS.glob("*.md")) if path.stem != "README" and printed(path.stem).was_run]
@@ -117,7 +118,7 @@ def test_a_page_from_nothing_is_the_same_bit_for_bit_but_for_times(made: Source,
     assert pages[0] == pages[1]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_page_has_the_commands_and_figures_of_its_studies(made: Source) -> None:
     page = made.page.read_text()
     plain, farther = re.findall(r"^\| LSTM \| (.*) \| (.*) \|$", page, re.MULTILINE)[0]
@@ -167,7 +168,7 @@ def _kept_bytes(source: Source) -> int:
     return sum(source.data(each).stat().st_size for each in source.studies if source.kept)
 
 
-@pytest.mark.first(5)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("source", sorted(MADE, key=_kept_bytes), ids=lambda source: source.name)
 def test_a_page_is_what_its_source_and_its_studies_make(source: Source) -> None:
     found = render(source)
@@ -200,6 +201,7 @@ def asked(command: str) -> StudyConfig:
     return load_study(preset, **{name: value for name, value in given.items() if name != "engine"})[0]
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize("source", [source for source in SOURCES if source.kept], ids=lambda source: source.name)
 def test_its_commands_make_the_trials_that_are_kept_also_by_todays_presets(source: Source, tmp_path: Path) -> None:
     for name, commands in source.studies.items():
@@ -234,7 +236,7 @@ def test_nothing_is_kept_that_no_page_shows() -> None:
     assert sum(path.stat().st_size for path in kept) < 4_000_000
 
 
-@pytest.mark.parametrize("path", list(earlier_pages()), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(EARLIER), ids=lambda path: path.stem)
 def test_a_page_of_an_earlier_version_says_so_by_itself(path: Path) -> None:
     assert path.read_text() == stamped(path), "run `make results`"
     of = printed(path.stem).version

@@ -76,6 +76,7 @@ def submitted(environment: dict[str, str], *arguments: str) -> list[str]:
     return [str(Path(environment["PATH"].split(os.pathsep)[0]) / "sbatch"), *arguments]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("options", "gpus"), [((), 0), (("--gpus-per-node", "4"), 4)])
 def test_the_script_starts_ray_everywhere_on_what_the_job_has_there_and_begins_the_study(
     options: tuple[str, ...], gpus: int, cluster: dict[str, str], tmp_path: Path
@@ -115,6 +116,7 @@ def test_a_script_goes_on_with_a_study_that_is_there_on_the_machines_of_its_own_
     assert re.search(rf"skipstack resume {re.escape(str(tmp_path / 'study'))} --address {address}\n", calls(cluster))
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("script", ["slurm.sh", "slurm-one-node.sh"])
 def test_before_the_time_is_over_the_study_ends_in_order_and_the_job_is_queued_again(
     script: str, cluster: dict[str, str], tmp_path: Path

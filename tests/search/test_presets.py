@@ -64,6 +64,7 @@ def choice(config: StudyConfig, path: str) -> tuple[Any, ...]:
     return domain.values
 
 
+@pytest.mark.first(16)
 @pytest.mark.parametrize(("name", "scale"), LOADED)
 def test_every_preset_has_its_base_in_its_space_and_trials_for_all_that_it_walks(name: str, scale: str | None) -> None:
     config = study(name, scale)

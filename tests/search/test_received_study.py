@@ -16,6 +16,7 @@ search: {trials: 1, seeds: 1}
 """
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("column", "value", "allowed"),
     [

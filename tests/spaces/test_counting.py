@@ -96,7 +96,7 @@ def test_random_spaces_are_counted_as_they_are_listed(description: tuple[dict[st
     assert counted.share == counted.estimate / counted.combinations
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("axes", NESTED, ids=["kinds", "mappings", "integers", "steps", "base"])
 def test_every_combination_is_drawn_equally_often(axes: dict[str, Any]) -> None:
     subject = space(axes)

@@ -95,7 +95,7 @@ def domain_values(space: Space, path: str) -> Sequence[Json]:
     return space.domains[path].values
 
 
-@pytest.mark.first(10)
+@pytest.mark.first(3)
 @pytest.mark.parametrize(("number", "path"), CASES)
 def test_a_fixed_axis_leaves_the_points_of_the_space_without_it_and_the_axes_that_vary_in_them(
     number: int, path: str
@@ -118,7 +118,7 @@ def some(values: Sequence[Json]) -> Iterator[tuple[Json, ...]]:
         yield from combinations(values[:4], size)
 
 
-@pytest.mark.first(10)
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("number", "path"), CASES)
 def test_a_narrowed_axis_leaves_the_points_that_have_its_values(number: int, path: str) -> None:
     study, original = STUDIES[number], whole(STUDIES[number])
@@ -132,6 +132,7 @@ def test_a_narrowed_axis_leaves_the_points_that_have_its_values(number: int, pat
         check(load_study(study, overrides={f"axes.{path}": axis})[0], original, points, path, reached)
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize(("number", "path"), CASES)
 def test_an_axis_that_is_removed_is_fixed_at_the_bases_value(number: int, path: str) -> None:
     study, base = STUDIES[number], whole(STUDIES[number]).base

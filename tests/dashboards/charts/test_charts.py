@@ -309,6 +309,7 @@ def layers(chart: dict[str, Any], named: dict[str, Any], rows: Any = None) -> It
         yield kept
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("known", [[0.1, 0.2], [0.1, NAN], [NAN, NAN]])
 def test_no_layer_is_empty_for_its_scales_would_have_no_extent(known: list[float]) -> None:
     ends = {"low": known, "high": known}

@@ -92,6 +92,7 @@ def test_an_identity_never_changes() -> None:
     assert identity({"a": [1, 0.5, "x"]}) == "565c9508cad0d40c"
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_another_process_finds_the_same_identity(hash_seed: str) -> None:
     config = DataConfig(corpus=GrammarCorpus(seed=3), vocabulary=VocabularyConfig(minimum_count=2))

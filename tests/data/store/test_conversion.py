@@ -40,6 +40,7 @@ def read_back(corpus: StoredCorpus, split: str) -> list[tuple[str | None, ...]]:
     return [tuple(names[start:stop]) for start, stop in pairwise(bounds)]
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("target", PREFIXES)
 @settings(deadline=None, max_examples=25)
 @given(splits=corpora, source=st.sampled_from(["bio", "iob1"]))

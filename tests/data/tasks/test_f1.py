@@ -74,7 +74,7 @@ def test_hard_cases_are_counted_as_conlleval_does(
     assert conlleval.counts(list(zip(*sentences, strict=True))) == wanted
 
 
-@pytest.mark.first(4)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @settings(deadline=None, max_examples=50)
 @given(data=st.data(), lanes=st.integers(1, 3))

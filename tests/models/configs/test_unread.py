@@ -216,18 +216,21 @@ DIFFERENT: dict[str, tuple[Model, Model]] = {
 }
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize("name", SAME)
 def test_configs_of_one_network_are_told_and_train_bit_for_bit_alike(name: str) -> None:
     assert told(*SAME[name])
     assert truth(*SAME[name])
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_configs_of_two_networks_are_kept_apart(name: str) -> None:
     assert not told(*DIFFERENT[name])
     assert not truth(*DIFFERENT[name])
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize("name", [*SAME, *DIFFERENT])
 def test_a_config_without_unread_fields_is_of_the_same_network(name: str) -> None:
     for each in {**SAME, **DIFFERENT}[name]:

@@ -204,6 +204,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize(("number", "call"), REFUSALS)
 def test_a_disk_that_refuses_is_done_without_and_said_once(
     number: int, call: str, kept: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

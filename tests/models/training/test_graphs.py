@@ -101,6 +101,7 @@ def test_a_process_records_on_one_stream_of_each_gpu_however_many_trials_it_trai
     assert graphs.CudaGraphs(SECOND).stream is not graphs.CudaGraphs().stream
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", sorted(operators.IMPLEMENTED))
 def test_tritons_kernels_are_launched_on_the_gpu_that_has_their_numbers(
     name: str, gpus: Gpus, monkeypatch: pytest.MonkeyPatch

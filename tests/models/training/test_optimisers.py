@@ -61,6 +61,7 @@ def torchs(config: Optimiser, named: Mapping[str, Tensor], rate: float) -> torch
     return torch.optim.Adam(parameters, lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon)
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("kernels", ["compiled", "reference"])
 @pytest.mark.parametrize(
     "config",

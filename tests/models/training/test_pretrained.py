@@ -94,7 +94,7 @@ def test_trainable_rows_are_trained(optimiser: Optimiser) -> None:
     assert (table(run) != before).any(dim=-1)[0, ROWS].all()
 
 
-@pytest.mark.first(5)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("word_vectors", ["trainable", "frozen"])
 @OPTIMISERS
 def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(optimiser: Optimiser, word_vectors: str) -> None:

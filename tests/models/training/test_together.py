@@ -171,7 +171,7 @@ MAPS: dict[str, Any] = {"kind": "feature_maps", "word_size": 23, "maps": 19, "se
 THREE = {"model.stack.depth": 3, "model.stack.composition": 2}
 
 
-@pytest.mark.first(10)
+@pytest.mark.first(4)
 @pytest.mark.parametrize(
     "changes",
     [

@@ -109,6 +109,7 @@ def parameters(run: Training) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in run.model.named_parameters()}
 
 
+@pytest.mark.first(1)
 @RECIPES
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(recipe: TrainingConfig, device: str) -> None:
@@ -191,6 +192,7 @@ def test_forget_gates_that_start_open_are_those_of_the_stack() -> None:
     assert (start["stack.layers.0.bias"] == 1.5).any()
 
 
+@pytest.mark.first(16)
 @pytest.mark.parametrize("model", NETWORKS.values(), ids=NETWORKS.keys())
 def test_every_weight_of_every_network_learns(model: ModelConfig) -> None:
     run = training(SGD, Lane(seed=3), model=model)
@@ -495,6 +497,7 @@ def test_a_pretrained_run_resumed_equals_the_uninterrupted_one_bit_for_bit(
     assert all(torch.equal(value, parameters(whole)[name]) for name, value in parameters(second).items())
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("model", FEEDBACK.values(), ids=FEEDBACK.keys())
 def test_under_the_papers_recipe_a_lane_equals_the_solo_run_with_its_seed(model: ModelConfig) -> None:
     fused = training(PAPER, Lane(seed=3), Lane(seed=4), model=model)

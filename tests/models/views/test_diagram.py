@@ -239,6 +239,7 @@ def test_label_feedback_reads_what_is_drawn_of_the_positions_before(variant: str
     assert by_hidden == {step for each in shown.into(name, "state") for step in range(each.first, each.last + 1)}
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize("preset", presets())
 def test_the_base_of_every_preset_is_drawn_with_its_sizes(preset: str) -> None:
     base = load_study(preset)[0].space.base

@@ -69,7 +69,7 @@ def test_a_factor_that_some_lack_is_tested_among_the_others() -> None:
     assert selected(response, {}, 1e-3) == []
 
 
-@pytest.mark.first(5)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("number", [8, 16])
 def test_noise_is_found_no_more_often_than_is_said(shape: str, number: int) -> None:

@@ -29,7 +29,7 @@ def computed(name: str, x: NDArray[np.floating]) -> NDArray[np.floating]:
     return out
 
 
-@pytest.mark.first(4)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("name", list(FUNCTIONS))
 def test_all_digits_are_right_from_the_smallest_numbers_to_the_largest(name: str, kind: type[np.floating]) -> None:

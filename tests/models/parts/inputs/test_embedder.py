@@ -210,6 +210,7 @@ SPELLINGS = [
 ]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("config", SPELLINGS, ids=lambda config: config.kind)
 @given(spelt=st.lists(st.lists(st.integers(1, 8), max_size=9), min_size=1, max_size=5))
 def test_a_spelling_is_read_as_on_its_own_whatever_stands_beside_or_behind_it(

@@ -154,7 +154,7 @@ def test_a_winner_that_is_the_base_has_no_change() -> None:
     assert left_out == {}
 
 
-@pytest.mark.first(18)
+@pytest.mark.first(6)
 @pytest.mark.parametrize("name", presets())
 def test_in_every_preset_each_row_differs_from_what_it_is_compared_with_by_its_axis_alone(name: str) -> None:
     """Beside that axis only what lies inside another kind, or on an axis that the change activates, may differ."""

@@ -124,6 +124,7 @@ def test_a_row_of_pretrained_vectors_has_those_of_any_file_and_one_without_has_n
     assert trials(StudyConfig.model_validate(of_a_file)) == [0, 2, 1]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("paper", "ours", "disagrees"),
     [

@@ -83,6 +83,7 @@ def test_planted_importances_are_found_conditional_axes_included() -> None:
     assert not found["stands_out"].loc[["none", "count"]].any()
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("number", [16, 100])
 def test_on_noise_no_axis_stands_out_although_one_always_has_the_largest_share(number: int) -> None:
     _, trials = _trials(number)

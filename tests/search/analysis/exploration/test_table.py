@@ -213,6 +213,7 @@ def test_of_a_grid_that_is_trained_to_its_end_every_trial_with_a_score_is_select
         assert selected(record_of(config, *events)) == expected
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_table_is_what_pandas_groups(seed: int) -> None:
     config = study(trials=40)

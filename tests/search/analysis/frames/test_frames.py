@@ -60,6 +60,7 @@ def of(path: Path, kind: type[Any]) -> Iterator[tuple[int, Any]]:
     return ((number, event) for number, event in enumerate(told(path)) if isinstance(event, kind))
 
 
+@pytest.mark.first(3)
 def test_every_frame_has_its_columns_and_stays_what_it_is_in_parquet(study: Path, tmp_path: Path) -> None:
     frames = study_frames(study)
     further = {

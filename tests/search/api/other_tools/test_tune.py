@@ -57,6 +57,7 @@ def proposed(searcher: Any, numbers: range) -> list[dict[str, Any]]:
     return [told(searcher, searcher.suggest(f"t{number}"), f"t{number}") for number in numbers]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("proposer", "direction"), [("gp", "minimize"), ("tpe", "maximize"), ("random", "minimize")])
 def test_an_experiment_of_tune_has_the_trials_of_a_study_of_ours(proposer: Any, direction: Any, tmp_path: Path) -> None:
     """A study of ours begins with its base, which lies outside of its space here, so that nothing proposes it."""

@@ -89,6 +89,7 @@ def test_networks_are_timed_at_the_niceness_of_trials_on_ray_and_the_process_kee
         room("cpu", "auto")
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("optimiser", "slots"),
     [

@@ -15,7 +15,7 @@ from tests.search.changed import changed
 WITHIN = 0.02
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", ["asha", "keep_best", "none"])
 def test_what_several_seeds_give_is_what_each_gives_alone(name: str) -> None:
     record = random_record(2, trials=25)

@@ -55,6 +55,7 @@ def simulated(record: StudyRecord, search: SearchConfig, workers: int = 1, *, ex
 # --- against real studies ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("name", SCHEDULERS)
 @pytest.mark.parametrize("proposer", ["grid", "one_at_a_time"])
 def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
@@ -77,6 +78,7 @@ def test_hours_do_not_count_on_a_simulated_clock(whole: StudyRecord) -> None:
     assert simulated(whole, changed(search, hours=1e-6)) == simulated(whole, search)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("variant", ["stopping", "promotion"])
 def test_a_race_of_seeds_is_replayed_from_the_curves_of_each(variant: str, tmp_path: Path) -> None:
     """Recorded with all seeds at once, with a race as well: either tells what the other would have been."""

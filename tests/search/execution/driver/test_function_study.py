@@ -119,7 +119,7 @@ def test_each_seed_has_the_global_generators_to_itself_and_leaves_them_as_they_w
             assert together == [trial.point["x"] + each for each in drawn]
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("scheduler", ["asha", {"kind": "asha", "variant": "promotion"}, "hyperband", "none"])
 def test_a_study_that_was_killed_goes_on_as_if_it_had_not_been(scheduler: Any, tmp_path: Path) -> None:
     study = with_search(scheduler=scheduler)

@@ -277,7 +277,7 @@ def side_by_side(folder: StudyFolder, config: StudyConfig, *first: Event, since:
     return driver
 
 
-@pytest.mark.first(8)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("proposer", ["grid", "random"])
 def test_every_scheduler_ends_in_order_side_by_side_and_goes_on_with_more(
@@ -300,6 +300,7 @@ def test_every_scheduler_ends_in_order_side_by_side_and_goes_on_with_more(
     assert len(again.record.trials) == 9
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("proposer", ["tpe", "random", "gp", "evolution", "prior"])
 def test_proposers_learn_nothing_of_a_trial_that_reported_nothing(proposer: str, tmp_path: Path) -> None:
     """Which a later driver, and one with more hours, replays."""

@@ -120,6 +120,7 @@ cli.main()
 """
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_command_is_ended_in_order_whenever_the_signal_comes(name: str) -> None:
     """Also while a study is prepared or Ray starts: there is a folder by then, which ``resume`` goes on with."""

@@ -147,6 +147,7 @@ def as_a_mistake(config: Config, report: Report) -> None:
         raise UserError("no state saved") from error
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("saving", [wrapped, exiting, as_a_mistake])
 def test_a_function_on_a_full_disk_interrupts_its_study_however_it_says_so(
     saving: Callable[[Config, Report], None], tmp_path: Path

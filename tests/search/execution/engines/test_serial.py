@@ -143,6 +143,7 @@ def test_paused_trials_go_on_with_others(tmp_path: Path, sizes: list[int]) -> No
     checked(folder, tmp_path / "alone")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("trials", [1, 3, 100])
 def test_the_order_of_events_is_the_same_every_time(trials: int, tmp_path: Path) -> None:
     def told(name: str) -> list[object]:

@@ -114,6 +114,7 @@ def test_a_driver_killed_at_any_append_leaves_the_ledger_of_one_that_was_not(
         assert not left(folder)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("function", [before, after])
 def test_scores_are_those_of_a_function_that_knows_no_checkpoints(function: Function, tmp_path: Path) -> None:
     alone = searched(tmp_path / "alone", plain, PROMOTING, trials=4, seeds=2, epochs=5)

@@ -126,7 +126,7 @@ def test_no_secret_is_in_it_wherever_a_line_is_broken(
         assert lost not in together
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
 @pytest.mark.parametrize("call", ["open", "write", "fstat", "ftruncate", "pread", "pwrite", "close"])
 def test_a_disk_that_refuses_costs_lines_and_nothing_else(

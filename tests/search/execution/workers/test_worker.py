@@ -97,7 +97,7 @@ def test_captured_steps_are_trained_where_the_device_says_so(
     assert [each.replays > 0 for each in graphs] == [True]
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("reported", [0, 1, 2, 3])
 def test_a_new_worker_goes_on_where_the_ledger_is_whatever_the_last_one_left(
     reported: int, corpus: Path, tmp_path: Path

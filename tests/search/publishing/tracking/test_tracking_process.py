@@ -246,7 +246,7 @@ time.sleep(1000)
 """
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [1, 4, 6])
 def test_it_ends_with_a_driver_that_is_killed_and_the_next_writes_what_is_missing(
     runs: int, uri: str, study: Path, events: list[Event], expected: dict[str, object], tmp_path: Path

@@ -77,7 +77,7 @@ def undominated(points: dict[int, dict[str, float]], directions: dict[str, str])
     return {n for n, own in points.items() if not any(dominates(other, own) for other in points.values())}
 
 
-@pytest.mark.first(5)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("directions", list(product(["maximize", "minimize"], repeat=3)), ids="-".join)
 def test_the_front_is_what_enumeration_finds_whatever_the_directions(
     directions: tuple[str, ...], tmp_path: Path

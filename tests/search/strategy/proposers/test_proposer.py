@@ -85,6 +85,7 @@ def test_another_seed_gives_other_points(name: str, other: Make) -> None:
     assert points(other(), trials=3) != points(MAKERS[name](), trials=3)
 
 
+@pytest.mark.first(5)
 @every
 def test_diverged_and_failed_trials_are_never_shown_as_a_score(name: str) -> None:
     """Without a score, all that is known of them is that their points were proposed."""
@@ -99,6 +100,7 @@ def test_diverged_and_failed_trials_are_never_shown_as_a_score(name: str) -> Non
     assert told_all.ask(20) == told_ends.ask(20)
 
 
+@pytest.mark.first(5)
 @every
 def test_what_earlier_studies_observed_may_be_proposed_again_and_replays_alike(name: str) -> None:
     its = subject(name)

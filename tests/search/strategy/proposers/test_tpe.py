@@ -81,7 +81,7 @@ def optunas_own(history: list[ProposerEvent], number: int, seed: int) -> Point:
     return {**point, BETA1: trial.suggest_float(BETA1, 0.5, 0.95), BETA2: trial.suggest_float(BETA2, 0.9, 0.999)}
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.skipif(optuna.__version__ < "5", reason="other kernels in Optuna before 5")
 @pytest.mark.parametrize("seed", range(6))
 def test_the_next_point_is_optunas_own_on_a_study_written_by_hand(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,7 @@ def told(record: StudyRecord) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.first(2)
 @PROPOSERS
 def test_more_trials_in_two_steps_are_the_trials_of_one_step(proposer: str, tmp_path: Path) -> None:
     whole = run(open_toy(tmp_path / "whole", finite(proposer, trials=7)))

@@ -23,6 +23,7 @@ SCHEDULERS: dict[str, Any] = {
 }
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("kind", SCHEDULERS)
 def test_what_lies_ahead_of_each_trial_is_what_the_drivers_scheduler_says(kind: str, tmp_path: Path) -> None:
     folder = open_toy(tmp_path, searched(toy_study(trials=14), scheduler=SCHEDULERS[kind], seeds=3))

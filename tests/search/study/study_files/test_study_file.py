@@ -52,6 +52,7 @@ def set_message(*overrides: str) -> str:
 # --- presets ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize("name", presets())
 def test_a_preset_loads_fits_the_schema_and_survives_json(name: str) -> None:
     study, folder = load_study(name)

@@ -35,7 +35,7 @@ axes: {model.stack.hidden: {choice: [4, 8]}}
 """
 
 
-@pytest.mark.first(12)
+@pytest.mark.first(4)
 @pytest.mark.parametrize("preset", presets())
 def test_a_config_of_each_preset_is_read_back_whole(preset: str, tmp_path: Path) -> None:
     study, _ = load_study(preset)
@@ -59,6 +59,7 @@ def test_a_config_with_own_code_names_its_file(tmp_path: Path) -> None:
     assert read.space.code == study.space.code
 
 
+@pytest.mark.slow
 def test_the_file_trains_the_trial_again_and_is_the_base_of_another_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,7 @@ def passes(stack: Stack, x_RTBI: Tensor, lengths_RB: Tensor, source: torch.Gener
     return [out, *torch.autograd.grad(out, [x_RTBI, *stack.parameters()], above)]
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("cell", BOTH_WAYS.values())
 @given(
     sizes=st.tuples(*(st.integers(1, most) for most in (3, 5, 4))),

@@ -67,6 +67,7 @@ def called_with(pool: object, config: Config) -> float:
     return 1.0
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("objective", "variable", "why"),
     [

@@ -130,6 +130,7 @@ def test_where_the_folder_is_seen_the_workers_are_the_plain_ones_and_nothing_is_
     assert cluster.server.moved() == 0
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("reported", [1, 2, 3])
 def test_a_lost_machine_costs_what_it_had_not_sent_and_another_one_goes_on_to_the_same_end(
     reported: int, corpus: Path, tmp_path: Path
@@ -300,6 +301,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_errors, "PAUSES", (0.0, 0.0))
 
 
+@pytest.mark.first(1)
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("before", [2, 3])
 def test_a_trial_whose_files_others_clean_away_goes_on_from_what_was_sent(
