@@ -82,7 +82,7 @@ def test_an_interrupted_study_ends_as_it_would_have(tmp_path: Path) -> None:
     _as_then(study, "interrupted.resume.json")
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXTENDED)
 def test_a_study_is_extended_as_it_would_have_been(name: str, tmp_path: Path) -> None:
     study = str(copied(name, tmp_path))

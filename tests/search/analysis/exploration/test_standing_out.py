@@ -39,7 +39,7 @@ def _found(points: dict[str, Any], scores: Sequence[float]) -> list[str]:
     )
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "searches"), [(16, 200), (100, 60), (10_000, 3)])
 def test_on_noise_hardly_ever_an_axis_stands_out(number: int, searches: int) -> None:
     source = np.random.default_rng(number)

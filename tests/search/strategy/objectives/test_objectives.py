@@ -112,7 +112,7 @@ def test_a_study_of_the_score_alone_has_no_front(tmp_path: Path) -> None:
     assert "Pareto" not in render(exploration_report(exploration_of(record)), "text", full=True)
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("proposer", ["tpe", "evolution"])
 def test_a_driver_killed_at_any_append_goes_on_as_if_it_had_not_been(proposer: str, tmp_path: Path) -> None:
     sought = study(*THREE, proposer=proposer, trials=6)

@@ -146,6 +146,7 @@ def test_the_report_the_pictures_and_the_frames_name_the_objectives(tmp_path: Pa
     assert best == pytest.approx(means(front[0].point, 2)["margin"])
 
 
+@pytest.mark.slow
 def test_mlflow_and_optuna_have_each_value_and_direction(tmp_path: Path) -> None:
     record = searched(tmp_path / "study", returning, sought(), trials=4)
     runs = ExpectedRuns()
