@@ -91,7 +91,7 @@ class ChainHead(LinearHead):
             case MarginConfig(discount=eta):
                 wrong_RTBK = others(gold.tags_RUB, chain.emissions_RTBK.shape[-1]).to(chain.emissions_RTBK)
                 augmented = replace(chain, emissions_RTBK=chain.emissions_RTBK + eta * wrong_RTBK)
-                return score(augmented, best_tagging(augmented)) - _best_observed(chain, gold)
+                return _best(augmented) - _best_observed(chain, gold)
             case _:
                 assert_never(self.config)
 
@@ -107,6 +107,12 @@ def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
         return score_RB
     observed_N1 = log_partition(chain.observing(gold.tags_RUB).alone(*places), doubts)
     return score_RB.index_put(places, observed_N1.squeeze(1))
+
+
+def _best(chain: Chain) -> Tensor:
+    """Computes max_t r(t): score_RB. It is NaN where the scores are, as in a lane whose training has diverged."""
+    tags_RTB = best_tagging(chain)
+    return score(chain, tags_RTB.clamp_min(0)).masked_fill(tags_RTB[:, 0] < 0, torch.nan)
 
 
 def _best_observed(chain: Chain, gold: Gold) -> Tensor:

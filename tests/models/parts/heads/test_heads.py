@@ -126,6 +126,17 @@ def test_a_loss_equals_its_twin_also_where_tags_are_unobserved(config: TaggingCo
 
 
 @EVERY_HEAD
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+def test_a_lane_that_diverges_has_no_finite_loss_and_the_others_have_theirs(config: TaggingConfig, value: float) -> None:
+    head, x, tags = head_of(config), features(), gold()
+    expected = head.loss(x, Gold(tags), LENGTHS)[1]
+    x[0] = value
+    ours = head.loss(x, Gold(tags), LENGTHS)
+    assert not ours[0].isfinite().any()
+    assert torch.equal(ours[1], expected)
+
+
+@EVERY_HEAD
 def test_lanes_that_decide_together_do_what_their_mean_does(config: TaggingConfig) -> None:
     """Of a softmax the mean of the likelihoods, of a chain that of the scores."""
     head, x, tags, lengths = head_of(config), features(), gold(open_share=0.3)[:1], LENGTHS[:1]
