@@ -15,7 +15,7 @@ from skipstack.data.formats.records import Key
 from skipstack.data.formats.sentences import Sentence
 
 ACCEPTED = "accept"
-"""The answer of Prodigy's records that are right."""
+"""The value of ``answer`` in records that the user of Prodigy accepted."""
 
 STARTS, STOPS = ("start", "start_offset"), ("end", "end_offset")
 """The keys of a span's first character, and of the one after its last, in Prodigy and in doccano."""
