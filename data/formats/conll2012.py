@@ -1,4 +1,4 @@
-"""CoNLL-2012's columns, the usual format of OntoNotes 5 (Pradhan et al., 2012). Names are in brackets: ``(GPE*``,
+"""CoNLL-2012's columns, a common format of OntoNotes 5 (Pradhan et al., 2012). Names are in brackets: ``(GPE*``,
 ``*``, ``*)``.
 """
 
@@ -24,7 +24,7 @@ _BRACKETS: Final = re.compile(r"(?:\(([^()*]+))?(?:\*|(?=\)))(\))?")
 
 
 class Conll2012Corpus(LayeredCorpus):
-    """CoNLL-2012's columns, the usual format of OntoNotes 5 (``data/formats/conll2012.py``)."""
+    """CoNLL-2012's columns, a common format of OntoNotes 5 (``data/formats/conll2012.py``)."""
 
     layers = ("names", "pos")
 
