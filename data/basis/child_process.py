@@ -30,7 +30,7 @@ signal reached another thread."""
 
 
 class NoAnswerError(Exception):
-    """Raised if no message will come, since the process has ended or nobody waits any longer. The message says why."""
+    """Raised if no answer comes: the process has ended, or has not answered in time. The text of the error says why."""
 
 
 class ChildProcess:

@@ -58,7 +58,7 @@ def unreadable(path: Path, error: OSError) -> UserError:
 
 
 def nearest_file(path: Path) -> str | None:
-    """The name in the folder of ``path``, a file that does not exist, that is most similar; None if none is similar."""
+    """The name most similar to that of ``path``, a missing file, in its folder. None if none is similar."""
     try:
         beside = {each.name.lower(): each.name for each in sorted(path.parent.iterdir())}
     except OSError:

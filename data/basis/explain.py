@@ -95,8 +95,9 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
 
 
 def _other_kinds(location: Sequence[str | int], model: type[BaseModel]) -> tuple[str, Mapping[str, Any]]:
-    """The kind of the config that holds the last key of pydantic's ``location``, and the type of that key in each other
-    kind that has it; ``("", {})`` if the config is not one of several kinds.
+    """Find the config that holds the last key of pydantic's ``location``, and the other kinds with a key of that name.
+
+    Returns the config's kind, and the type of the key in each other kind. ``("", {})`` if the config has no kind.
     """
     path = _walk(location, model)[0]
     for end in range(len(location) - 1, 0, -1):

@@ -35,7 +35,9 @@ def fields(model: type[BaseModel]) -> Mapping[str, Any]:
 
 
 def paths(model: type[BaseModel]) -> dict[str, tuple[Any, ...]]:
-    """The types of each field of a config and its inner configs, by dotted path. Members of a union may add types."""
+    """The types of each field of a config and its inner configs, by dotted path. A path has several types if members of
+    a union have different fields of the same name.
+    """
     found: dict[str, tuple[Any, ...]] = {}
     for path, annotation in _descend(model, ""):
         if annotation not in found.setdefault(path, ()):

@@ -17,7 +17,8 @@ class Frozen(BaseModel):
 
 
 UNSAID: Final = object()
-"""A mark in a field's ``Annotated``. A ``Brief`` config omits the field from its JSON text if it has its default."""
+"""A mark in a field's ``Annotated``. A ``Brief`` config omits such a field from its JSON text if the value is the
+default."""
 
 
 class Brief(Frozen):

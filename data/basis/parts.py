@@ -22,7 +22,7 @@ def command(library: str) -> str:
 
 
 def missing(library: str, what: str = "", otherwise: str = "") -> UserError:
-    """The error ``WHAT: LIBRARY is not installed (allowed: COMMAND, or OTHERWISE)``. WHAT is what needs the library."""
+    """The error ``WHAT: LIBRARY is not installed (allowed: COMMAND, or OTHERWISE)``. WHAT needs the library."""
     needed, instead = (f"{what}: " if what else ""), (f", or {otherwise}" if otherwise else "")
     return UserError(f"{needed}{library} is not installed (allowed: {command(library)}{instead})")
 

@@ -50,9 +50,9 @@ def without_secrets(address: str) -> str:
 def redacted(text: str) -> str:
     """``text`` with ``***`` for every secret in it.
 
-    Secrets are the parts of addresses given to ``hide``, and the user and password in any address. Values of arguments,
-    headers and environment variables with names such as ``token`` are secrets too. The value of an environment variable
-    is no secret if it is shorter than ``SHORTEST_VARIABLE`` or an absolute path.
+    Secrets are the parts of addresses given to ``hide``, the user and password in any address, and the credentials
+    after ``Basic`` and ``Bearer``. Values of arguments and environment variables with names such as ``token`` are
+    secrets too, except an environment variable's value that is shorter than ``SHORTEST_VARIABLE`` or an absolute path.
     """
     return redacting()(text)
 

@@ -54,8 +54,9 @@ def niceness() -> int:
 
 
 def niceness_on_ray() -> int:
-    """The niceness of trials on a Ray that this process starts, which is at least the niceness of this process. Raises
-    UserError if the variable ``RAY_NICENESS`` is no integer from 0 to 19.
+    """The niceness of trials on a Ray cluster that this process starts. It is at least the niceness of this process.
+
+    Raises UserError if the environment variable ``RAY_NICENESS`` is not an integer from 0 to 19.
     """
     given = os.environ.get(RAY_NICENESS, "15")
     if not given.isdecimal() or int(given) > 19:

@@ -19,7 +19,9 @@ from skipstack.data.labels.schemes import Scheme
 
 
 class NamedCorpus(Frozen):
-    """A named corpus (``data/corpora/named.py``). Its files are in the data directory, and are checked by SHA-256."""
+    """A named corpus (``data/corpora/named.py``). Its files are in the data directory, and are checked by SHA-256 if
+    its card has digests.
+    """
 
     kind: Literal["named"] = "named"
     name: str
@@ -93,7 +95,8 @@ class DataConfig(Frozen):
     corpus: Corpus = GrammarCorpus()
     vocabulary: VocabularyConfig = VocabularyConfig()
     scheme: Scheme | None = None
-    """The label scheme to learn, if the corpus has one. None means the corpus's own. F1 is the same in any scheme."""
+    """The label scheme to learn, if the corpus has one. None means the corpus's own. F1 counts the same spans in any
+    scheme."""
     minimum_tag_count: PositiveInt | None = None
     """Tags that occur fewer times than this in the training split become RARE (``data/store/rare.py``). None: all tags
     stay, without RARE."""

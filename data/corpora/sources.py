@@ -27,8 +27,8 @@ SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 class Source:
     """A corpus that was located but not yet read.
 
-    ``key``: a digest of the config and of what the sentences come from. For a corpus in files, these are the files'
-    digests and, for a user's format, the digest of its code. For a generated corpus, it is the edition of the
+    ``key``: a digest of the config and of the sources of the sentences. The sources of a corpus in files are the files'
+    digests and, for a user's format, the digest of its code. The source of a generated corpus is the edition of the
     generator. ``read``: a function that returns every split. ``scheme``: the label scheme; None for tags of single
     tokens. ``task``: the name of the task (``data.tasks.tasks.TASKS``).
 
@@ -153,6 +153,6 @@ def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Spl
 
 
 def _digests(form: FileCorpus, files: Sequence[SourceFile]) -> str | list[str]:
-    """The digests of the files' content. They depend on the file names only if the format reads something in these."""
+    """The digests of the files' content. They depend on the files' paths only if the format takes labels from these."""
     digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

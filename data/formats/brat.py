@@ -44,8 +44,8 @@ class BratCorpus(CharacterSpanCorpus):
         """Read the lines of a text, with the spans in BIO. Relations, events, attributes and notes are skipped.
 
         Characters are counted as brat does: line ends and a byte order mark count. Raises UserError, with file and
-        line, for a line that is not a span, a span whose text is another than at its characters, spans that tags of
-        tokens cannot express unless they are fitted, and bytes that are not UTF-8.
+        line, for an invalid line of a span, a span whose text differs from the text at its characters, spans that tags
+        of tokens cannot express unless they are fitted, and bytes that are not UTF-8.
         """
         spans_file = file.beside
         assert spans_file is not None, "the corpus reads both"

@@ -30,13 +30,13 @@ class CharacterSpanCorpus(FileCorpus, ABC):
     types: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     """The types of spans to learn. Spans of other types are skipped. Null means all types."""
     unit: Unit = "text"
-    """The tokens of a text: its words and punctuation marks (``text``), what is between blanks (``word``), or its
+    """The tokens of a text: its words and punctuation marks (``text``), words between blanks (``word``), or its
     characters (``character``), for text without blanks between words."""
     misfits: Literal["refuse", "fit"] = "refuse"
-    """The treatment of spans that tags of tokens cannot express: ``refuse`` the file, or ``fit`` them. Fitting takes
-    whole tokens for a span that cuts some, what is between the pieces of a span in several, and the longest of spans
-    that share a token. It leaves out spans on several lines, and spans without a token. ``data describe`` counts them.
-    """
+    """The treatment of spans that tags of tokens cannot express: ``refuse`` the file, or ``fit`` them. Fitting extends
+    a span that cuts a token to the whole token, fills the gaps of a span in several pieces, and keeps only the longest
+    of spans that share a token. It leaves out spans on several lines, and spans without a token. ``data describe``
+    counts the fitted and the omitted spans."""
 
     @property
     def label_scheme(self) -> Scheme:
@@ -66,7 +66,7 @@ class CharacterSpan:
 class SpanReader:
     """Turns the texts of a file and their spans into sentences. Call ``check`` after the last text.
 
-    ``file``: the file of the spans, which errors name. ``config``: says which spans are read.
+    ``file``: the file of the spans, which errors name. ``config``: its fields ``types`` and ``misfits`` are used.
     """
 
     file: SourceFile
@@ -78,6 +78,7 @@ class SpanReader:
         self, text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharacterSpan], document: str
     ) -> list[Sentence]:
         """Return a sentence for each line of a text that has tokens. ``tokens``: the start and end of each, in order.
+        ``document``: as in ``Sentence``.
 
         Raises UserError, with file and line, for a span outside of the text, and for a span without a type.
         """

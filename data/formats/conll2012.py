@@ -1,4 +1,4 @@
-"""CoNLL-2012's columns, in which OntoNotes 5 is passed on (Pradhan et al., 2012). Names are in brackets: ``(GPE*``,
+"""CoNLL-2012's columns, a common format of OntoNotes 5 (Pradhan et al., 2012). Names are in brackets: ``(GPE*``,
 ``*``, ``*)``.
 """
 
@@ -20,11 +20,11 @@ _WORD, _POS, _NAME, _FEWEST = 3, 4, 10, 12
 """The columns of words, parts of speech and names, and the fewest columns. Each verb of a sentence adds one."""
 
 _BRACKETS: Final = re.compile(r"(?:\(([^()*]+))?(?:\*|(?=\)))(\))?")
-"""Matches what the column of names has for a word: the type of a name that begins, and the end of a name."""
+"""Matches a word's entry in the column of names: the type of a name that begins there, and the end of a name."""
 
 
 class Conll2012Corpus(LayeredCorpus):
-    """CoNLL-2012's columns, in which OntoNotes 5 is passed on (``data/formats/conll2012.py``)."""
+    """CoNLL-2012's columns, a common format of OntoNotes 5 (``data/formats/conll2012.py``)."""
 
     layers = ("names", "pos")
 

@@ -38,8 +38,8 @@ class ConlluCorpus(LayeredCorpus):
         In the layer ``heads``, the basic tree, the tag of a word is the relation to its head, with subtype
         (``nsubj:pass``). Blanks around words and tags are removed. A word ``_`` is an underscore in the text. A tag
         ``_`` is a missing annotation. Raises UserError, with file and line, for a missing tag, an empty word, a wrong
-        number of columns, an ID out of sequence, and bytes that are not UTF-8. Also raises it unless the heads are a
-        tree with one word under the root.
+        number of columns, an ID out of sequence, and bytes that are not UTF-8. In the layer ``heads``, also raises it
+        for heads that are not a tree with one word under the root.
         """
         sentences = []
         documents = Documents(file, "utf-8", _DOCUMENT)

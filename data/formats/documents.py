@@ -9,7 +9,9 @@ from skipstack.data.formats.sentences import Sentence
 
 
 class Documents:
-    """The documents of a file. Each begins with a line ``mark``. If that is None, empty lines separate documents."""
+    """The documents of a file. Each begins at a line that starts with ``mark``. If ``mark`` is None, two or more empty
+    lines separate documents. ``blanks``: the characters that an empty line may contain.
+    """
 
     def __init__(self, file: SourceFile, encoding: str, mark: str | None, blanks: str = "") -> None:
         self._path = file.path

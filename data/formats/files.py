@@ -11,7 +11,7 @@ from skipstack.data.basis.errors import UserError, undecodable, unreadable
 from skipstack.data.basis.ordinary_files import content
 
 PACKED: Final = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ\x00": "xz"}
-"""Programs that pack files, by the first bytes of theirs."""
+"""Programs that pack files, by the first bytes of a packed file."""
 
 BYTE_ORDER_MARK: Final = "\ufeff"
 """A character that some editors write at the beginning of a text. It is no part of the text."""
@@ -24,7 +24,7 @@ class SourceFile:
     path: Path
     content: bytes
     beside: "SourceFile | None" = None
-    """The file of the tags, if tags are in a file of their own (``data/formats/parallel.py``)."""
+    """The second file, of tags or spans, if the format has one (``data/formats/parallel.py``, ``brat.py``)."""
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -122,7 +122,9 @@ class FileCorpus(Brief, ABC):
         """Read the sentences of a file, with tags of ``layer``. Raises UserError with file and line for wrong text."""
 
     def beside(self, path: Path) -> Path | None:
-        """The file of tags for a file of words; None if one file has both. Raises UserError for an unsuitable path."""
+        """The file of tags or spans for a file of text; None if one file has both. Raises UserError for an unsuitable
+        path.
+        """
         return None
 
     def digest(self, file: SourceFile) -> str:

@@ -1,4 +1,4 @@
-"""Sentences as ``word|pos|category`` tokens, one a line: the format of the C&C tools (Clark and Curran, 2007)."""
+"""Lines of ``word|pos|category`` tokens, one sentence a line: the format of the C&C tools (Clark and Curran, 2007)."""
 
 from typing import Literal
 

@@ -39,13 +39,13 @@ _LABEL: Final = "<=>"
 """The usual mark before the label of a sentence, in lines of ``word:TAG``."""
 
 _LOOKED_AT: Final = 1000
-"""The number of lines by which the format is guessed. Then the whole file is read in it."""
+"""The number of lines from which the format is guessed. Then the whole file is read in this format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A file whose format was recognised. ``options``: what a study says of a corpus in this file alone.
-    ``sentences``: its sentences.
+    """A file whose format was recognised. ``options``: the options with which a study reads this file as its corpus.
+    ``sentences``: the file's sentences.
     """
 
     options: Options
@@ -55,8 +55,8 @@ class Recognised:
 def recognise(file: SourceFile) -> Recognised:
     """Find the format in which the whole file can be read, and the label scheme in which its tags appear to be.
 
-    Raises UserError if there is none. If the first lines are of a format, but the file cannot be read in it, the error
-    says where.
+    Raises UserError if there is none. If the beginning, name or neighbour of the file shows its format, but the file
+    cannot be read in this format, the error says where.
     """
     sure = _told_by_its_beginning(file)
     guesses = [sure] if sure is not None else [*_guesses(file)]
@@ -92,7 +92,10 @@ def _read(file: SourceFile, options: Options) -> Recognised:
 
 
 def _told_by_its_beginning(file: SourceFile) -> Options | None:
-    """The options of a file whose beginning, name or neighbour tells its format; None for other files."""
+    """The options of a file whose beginning, name or neighbour shows its format; None for other files.
+
+    Raises UserError for brat's file of spans: the file of text is to be given instead.
+    """
     if file.content.startswith(TABLES):
         from skipstack.data.formats.tables import rows  # slow to import
 
@@ -105,7 +108,7 @@ def _told_by_its_beginning(file: SourceFile) -> Options | None:
     if file.path.suffix == SPANS:
         raise UserError(f"{file.path}: got the spans of a text (allowed: the {TEXT} file beside it)")
     if file.path.suffix == TEXT and file.path.with_suffix(SPANS).exists():
-        return {"kind": "brat", "train": f"*{TEXT}", "misfits": "fit"}  # a file is a document
+        return {"kind": "brat", "train": f"*{TEXT}", "misfits": "fit"}  # each file is one document of the corpus
     if file.path.name.endswith(WORDS) and file.path.with_name(file.path.name.removesuffix(WORDS) + "seq.out").exists():
         return {"kind": "parallel"}
     if first.startswith(BEGIN_DOCUMENT):
@@ -120,7 +123,9 @@ def _told_by_its_beginning(file: SourceFile) -> Options | None:
 
 
 def _of_records(records: Sequence[Record]) -> Options:
-    """The options of records: the keys of words and tags, or of texts and spans, in the first record that has both."""
+    """The options of records: the keys of words and tags in the first record that has both. If no record has both, the
+    keys of texts and spans.
+    """
     for record in records:
         lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
         texts = [key for key, value in lists.items() if all(isinstance(each, str) for each in value)]
@@ -167,7 +172,7 @@ def _are_spans(values: Any) -> bool:
 
 
 def _guesses(file: SourceFile) -> Iterator[Options]:
-    """Yield the options of each format in which the first lines could be, the most particular first."""
+    """Yield the options of each format in which the first lines could be, the most specific first."""
     lines = [line for _, line in islice(file.lines("utf-8"), _LOOKED_AT) if line.strip()]
     if not lines:
         return
@@ -190,8 +195,8 @@ def _guesses(file: SourceFile) -> Iterator[Options]:
 
 
 def _columns(lines: Sequence[str], separator: Separator) -> Iterator[Options]:
-    """Yield the options of column files. The tags are in the last column that is not of numbers, or in the first column
-    if only these mark spans.
+    """Yield the options of column files. The tags are in the last column that is not of numbers. They are in the first
+    column instead if the texts there mark spans and those in the other column do not.
     """
     comments = [mark for mark in ("# ", "###", DOCUMENT) if any(line.startswith(mark) for line in lines)]
     rows = [columns_of(line, separator) for line in lines if not line.startswith(tuple(comments))]

@@ -1,4 +1,4 @@
-"""Records of a sentence each, with a list of words and a list of tags, in JSON lines, Arrow or Parquet.
+"""Records of one sentence each: a list of words and a list of tags, in JSON lines, Arrow or Parquet.
 
 Hugging Face's ``datasets`` writes such files: ``to_json``, ``to_parquet`` and ``save_to_disk``.
 """
@@ -26,8 +26,8 @@ Key = Annotated[str, Field(min_length=1)]
 
 
 class RecordCorpus(FileCorpus):
-    """Records of a sentence each, with a list of words and a list of tags: JSON lines, Arrow, Feather or Parquet, told
-    by the first bytes of a file (``data/formats/records.py``).
+    """Records of one sentence each, with a list of words and a list of tags, in JSON lines, Arrow, Feather or Parquet.
+    The first bytes of a file show which (``data/formats/records.py``).
     """
 
     kind: Literal["records"] = "records"
@@ -53,8 +53,8 @@ class RecordCorpus(FileCorpus):
         return self.scheme
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the sentence of each record. Records without a word are skipped. Illegal sequences of tags are repaired
-        (``data.labels.schemes.repaired``), and blanks around words and tags are removed.
+        """Read the sentence of each record. Records with empty lists are skipped. Illegal sequences of tags are
+        repaired (``data.labels.schemes.repaired``), and blanks around words and tags are removed.
 
         Raises UserError, with file and line, or row, for a record without words or tags, another number of tags than of
         words, an empty word or tag, a number without a name, a tag that is not in the scheme, and a file that cannot be
@@ -78,7 +78,7 @@ class RecordCorpus(FileCorpus):
         return sentences
 
     def _records(self, file: SourceFile) -> tuple[Sequence[str], Iterable[tuple[int, Record]]]:
-        """The names of numbers, and the records of a file, each with its line or row."""
+        """The names of tags that are numbers, and the records of a file, each with the number of its line or row."""
         if not file.content.startswith(TABLES):
             return self.names or (), objects(file)
         from skipstack.data.formats.tables import rows  # slow to import

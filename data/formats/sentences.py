@@ -9,11 +9,11 @@ SPLITS = ("train", "dev", "test")
 class Sentence:
     """A sentence, or a text to classify, with its gold tags.
 
-    ``words``: the words of the text. ``tags``: a tag for each word. In parsing, a tag is the relation of the word to
-    its head. In classification, there is a single tag. ``heads``: in parsing, the head of each word, 0 for the root, w
-    for the w-th word (``data/labels/trees.py``). ``document``: where the sentence's document begins, as ``file`` or
-    ``file:line``; None if documents are not known. With it, the sentences of a document stay together when a split is
-    drawn, and documents can be counted (``data.formats.documents.document_sizes``).
+    ``words``: the tokens of the text: words, or characters. ``tags``: a tag for each token. In parsing, a tag is the
+    relation of the word to its head. In classification, there is a single tag. ``heads``: in parsing, the head of each
+    word, 0 for the root, w for the w-th word (``data/labels/trees.py``). ``document``: where the sentence's document
+    begins, as ``file`` or ``file:line``; None if documents are not known. With it, the sentences of a document stay
+    together when a split is drawn, and documents can be counted (``data.formats.documents.document_sizes``).
 
     Three fields record what a reader changed. ``stripped``: the number of tokens that had blanks around the word or the
     tag. ``written``: the tags as they are in the file, if the label scheme may have repaired them. ``fitted``: the

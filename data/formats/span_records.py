@@ -1,4 +1,4 @@
-"""Records of a text each, with spans by characters, in JSON lines: as Prodigy and doccano export them."""
+"""Records of one text each, with spans by characters, in JSON lines: as Prodigy and doccano export them."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Self
@@ -15,17 +15,18 @@ from skipstack.data.formats.records import Key
 from skipstack.data.formats.sentences import Sentence
 
 ACCEPTED = "accept"
-"""The answer of Prodigy's records that are right."""
+"""The value of ``answer`` in records that the user of Prodigy accepted."""
 
 STARTS, STOPS = ("start", "start_offset"), ("end", "end_offset")
 """The keys of a span's first character, and of the one after its last, in Prodigy and in doccano."""
 
 
 class SpanRecordCorpus(CharacterSpanCorpus):
-    """JSON lines with a text each and its spans by characters (``data/formats/span_records.py``).
+    """JSON lines, each with a text and its spans by characters (``data/formats/span_records.py``).
 
-    A span is a mapping with ``start``, ``end`` and ``label`` (Prodigy), or with ``start_offset`` and ``end_offset``, or
-    a list of the three (doccano). A record that Prodigy's user rejected or ignored is skipped.
+    A span is a mapping with ``start``, ``end`` and ``label`` (Prodigy), a mapping with ``start_offset``, ``end_offset``
+    and ``label``, or a list of start, end and label (doccano). A record that Prodigy's user rejected or ignored is
+    skipped.
     """
 
     kind: Literal["spans"] = "spans"
@@ -49,10 +50,11 @@ class SpanRecordCorpus(CharacterSpanCorpus):
         return self.unit if self.tokens is None else "word"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the lines of each text, with the spans in BIO. A record without ``spans`` has none, if another has some.
+        """Read the lines of each text, with the spans in BIO. A record without the key of the spans has no spans.
 
         Raises UserError, with file and line, for a record without a text, a wrong span or token, spans that tags of
-        tokens cannot express unless they are fitted, and text that is not JSON lines.
+        tokens cannot express unless they are fitted, and text that is not JSON lines. Also raises it if no record has
+        the key of the spans.
         """
         reader, sentences = SpanReader(file, self), list[Sentence]()
         lacking: tuple[int, Record] | None = None

@@ -1,5 +1,5 @@
 """Tagged words, one sentence a line: ``word_TAG`` or ``word/TAG``, as in treebanks of French and Chinese, or
-``word:TAG``, as the MIT corpora of slots are passed on.
+``word:TAG``, as in copies of the MIT corpora of slots.
 
 In the People's Daily, the first token of each line is an ID, and names of several words have brackets around them,
 ``[中央/n 台/n]nt``. Both can be skipped.

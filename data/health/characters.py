@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from skipstack.data.basis.arrays import Flags
 
 REPLACEMENT: Final = "\ufffd"
-"""The character that a decoder writes for invalid bytes. Where it occurs, the file has another encoding."""
+"""The character that many decoders write for invalid bytes. A file contains it if its text was decoded wrongly before.
+"""
 
 INVISIBLE: Final = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Invisible characters: soft hyphens, zero-width spaces, word joiners, byte order marks, and marks that embed, override

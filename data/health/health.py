@@ -20,7 +20,7 @@ class SplitHealth(Frozen):
     Four fields count the tokens with a suspicious word (``data/health/characters.py``). ``controls``: the word has
     suspicious characters other than the replacement character. ``replacements``: the word has the replacement
     character. ``two_forms``: another word of the corpus is the same up to Unicode normalisation. ``documents``: the
-    word is ``DOCUMENT``.
+    word is ``-DOCSTART-``, a mark between documents.
     """
 
     sentences: NonNegativeInt

@@ -90,8 +90,8 @@ def _chunks(layout: Sequence[Bucket], batch_size: int) -> list[tuple[int, int, i
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
     """Yield batches for one lane that contain each sentence once, sorted by length. No seed is involved.
 
-    A batch has ``batch_size`` sentences, and more if these fit, with their padding, into ``positions`` positions. The
-    last batch may have fewer.
+    A batch has ``batch_size`` sentences, or more if all of them, with their padding, fit into ``positions`` positions.
+    The last batch may have fewer.
     """
     sorted_S = np.argsort(split.lengths_S, kind="stable")
     start = 0

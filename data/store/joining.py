@@ -73,7 +73,7 @@ def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
 
 
 def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
-    """Select the spans of the tokens for which ``keep_L`` is true. Indices are those among the kept tokens."""
+    """Select the spans of the tokens for which ``keep_L`` is true. Their indices count these tokens alone."""
     inside_M, place_L = keep_L[spans.start_M], _offsets(keep_L)
     start_M, stop_M = spans.start_M[inside_M], spans.stop_M[inside_M]
     return Spans(place_L[start_M], place_L[stop_M], spans.type_M[inside_M])

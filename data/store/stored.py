@@ -76,7 +76,8 @@ class StoredCorpus:
     split, the number of tokens that had blanks around the word or the tag. ``rewritten``: for each split, the number of
     tags that were repaired, since ``scheme`` forbids them where they stood. ``fitted``: for each split, the number of
     spans by characters that were fitted to tokens or left out; empty if there are none. ``likely_scheme``: the scheme
-    in which the tags of the training split appear to be; None if that is ``scheme``, or if no tag was rewritten.
+    in which the tags of the training split appear to be; None if that is ``scheme``, or if ``scheme`` allows all tags
+    of the training split where they stood.
     """
 
     fingerprint: str

@@ -29,8 +29,8 @@ _LAYOUT: Final = 1
 
 @dataclass(frozen=True, eq=False)
 class StoredTokenVectors:
-    """Vectors opened from their store. ``sha256``: of the file from which they were taken. ``values``: the vectors of
-    each split, views of the files on disk.
+    """Vectors opened from their store. ``sha256``: the digest of the file or files from which they were taken.
+    ``values``: the vectors of each split, views of the stored files.
     """
 
     sha256: str
@@ -43,9 +43,10 @@ class StoredTokenVectors:
 
 
 def store_token_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
-    """Store the vectors of all tokens of ``corpus``. Returns their folder in ``root``, an existing one unchanged.
+    """Store the vectors of all tokens of ``corpus``, read from ``path``. Returns their folder in ``root``.
 
-    The folder's name depends on the digest of the file and on the corpus. Raises UserError as ``read_token_vectors``.
+    The folder's name depends on the digest of the vectors' files and on the corpus. An existing folder is used
+    unchanged. Raises UserError as ``read_token_vectors`` does.
     """
     found = read_token_vectors(path, {name: split.lengths_S for name, split in corpus.splits.items()})
     target = root / identity({"layout": _LAYOUT, "token_vectors": found.sha256, "corpus": corpus.fingerprint})
@@ -74,8 +75,9 @@ def token_vectors_of(tables: Mapping[str, pa.RecordBatch], manifest: Mapping[str
 
 
 def with_token_vectors(stored: StoredCorpus, vectors: object) -> StoredCorpus:
-    """Give each token of a corpus its vector, unless ``vectors`` are others, or tokens have theirs. Raises UserError if
-    the vectors are of another number of tokens.
+    """Give each token of a corpus its vector. Raises UserError for another number of vectors than tokens.
+
+    The corpus is unchanged if ``vectors`` are not vectors of tokens, or if its tokens have vectors already.
     """
     if not isinstance(vectors, StoredTokenVectors) or stored.splits["train"].vectors_NE is not None:
         return stored

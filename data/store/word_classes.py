@@ -1,4 +1,4 @@
-"""Finds word classes. A class has words for the same type of thing, such as cities, which may be read as one word.
+"""Finds word classes. The words of a class name things of one type, such as cities, and may be read as one word.
 
 Array legend: N tokens, P distinct (form, tag) pairs of the training split.
 """

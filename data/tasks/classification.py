@@ -36,5 +36,5 @@ class Classification(Task):
         return accuracy(right_ones(guess_L, tags_L), len(tags_L))
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """Format the label, a tab and the text. Columns and lines are the same."""
+        """Format the label, a tab and the text, in both layouts."""
         return f"{sentence.tags[0]}\t{' '.join(sentence.words)}\n"

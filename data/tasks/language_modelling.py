@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @final
 class LanguageModelling(Task):
-    """The task of predicting each next word. A split is one sentence, whose tags are the next words."""
+    """The task of predicting each next word. The sentences of a split are one text. The tags are the next words."""
 
     name = "language_modelling"
     corpus = "a language model, whose tags are words"

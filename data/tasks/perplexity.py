@@ -71,7 +71,7 @@ class Perplexity(Measure):
         return np.stack(np.broadcast_arrays(nats_RS, words_S), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The mean loss of each lane. It is that of ``predicted.loss``, since losses in ``counts_RC`` are rounded."""
+        """The mean loss of each lane, from ``predicted.loss``, since the losses in ``counts_RC`` are rounded."""
         return tuple(map(MeanLoss, predicted.loss))
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:

@@ -1,9 +1,10 @@
 """Users' own components as configs: gates, cells, heads, embedders, formats, proposers and schedulers.
 
-``OpenTo`` marks the fields that accept such components. ``CodeFile`` is a study's record of a file of components. A
-config names a user's component like a built-in one, by its kind and its fields. Configs may use the kinds of a record
-within the context ``known``. The record has the files' hashes and the fields of their kinds, so reading it runs no
-code. If a file is loaded (``files.py``), its own config class checks the fields. Otherwise the fields stay as recorded.
+``OpenTo`` marks the fields that accept such components. ``CodeFile`` is a study's record of a file of components: the
+file's hash, and the kinds of the components with their fields. So reading a record runs no code. Within the context
+``known``, configs may use the kinds of recorded files. A config names a user's component like a built-in one, by its
+kind and its fields. If the file is loaded (``files.py``), the component's own config class checks the values of the
+fields. Otherwise only the names of the fields are checked.
 """
 
 import json
@@ -134,7 +135,7 @@ def own_configs(part: Part) -> dict[str, type[Frozen]]:
 
 
 def known_configs() -> tuple[type[Frozen], ...]:
-    """The config classes of all known kinds. Equal results mean that the same files are known and loaded."""
+    """The config classes of all known kinds. While results are equal, configs may have the same kinds and fields."""
     return tuple(model for part in get_args(Part) for model in own_configs(part).values())
 
 

@@ -131,7 +131,8 @@ def check_distinct(code: Sequence[CodeFile]) -> None:
 def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
     """Load the files of a record. Each is found among ``paths`` by the hash of its bytes.
 
-    Raises UserError if a path cannot be read, or if a file that is not loaded yet is at none of the paths.
+    Raises UserError if a path cannot be read, or if a file that is not loaded yet is at none of the paths. Also raises
+    it for paths if the record has no files.
     """
     if paths and not code:
         raise UserError(f"--code {paths[0]}: got it where all code is skipstack's (allowed: to leave it out)")
@@ -308,7 +309,10 @@ def facts_of(made: Any, where: str) -> dict[str, Any]:
 
 
 def line_before(piece: OwnConfig, error: BaseException) -> str:
-    """A prefix such as ``my_gates.py:12: ``, with the last line of the component's file in the traceback, if any."""
+    """A prefix such as ``my_gates.py:12: ``. The line is the last one in the traceback that is in the component's file.
+
+    Empty if there is none. Raises UserError if the component's code is not loaded.
+    """
     made, _ = of_file(piece.code).classes[piece.part, piece.kind]
     line = _line(error, made.__module__)
     return "" if line is None else f"{piece.code.name}:{line}: "

@@ -2,8 +2,9 @@
 
 A study resumes with exactly the code that it recorded (``files.py``), so its imports cannot be adapted. Nor can a
 network logged to MLflow, which names the module that loads it. So importing ``skipstack`` makes the old paths work.
-After a file of own code was loaded from its path, the first import of each old path warns. The warning points to
-``skipstack.own``, whose names are stable. MLflow imports from ``skipstack.search``, so these imports never warn.
+When a file of own code is loaded from its path, the first import of each old path warns, in the file or later. The
+warning points to ``skipstack.own``, whose names are stable. MLflow imports from ``skipstack.search``, so these imports
+never warn.
 """
 
 import sys
@@ -93,7 +94,8 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.time.layer": dict.fromkeys(("Weights", "project"), "skipstack.models.kernels.layers"),
     "skipstack.search.bundles.served": {"_load_pyfunc": "skipstack.search.publishing.bundles.served"},
 }
-"""The new module of each name that did not move to the module in ``MOVED``, by the old module and the name."""
+"""The new module of each name that is not copied from the module in ``MOVED``, by the old module and the name. Such a
+name has moved elsewhere, or begins with an underscore."""
 
 
 def find_moved_modules(*, warn: bool = False) -> None:
@@ -110,7 +112,7 @@ def new_path(old: str) -> str | None:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """An import finder and loader. At an old path, it creates a module with all the names that it had there."""
+    """An import finder and loader. At an old path, it creates a module with the names that the moved module has."""
 
     warns = False
 

@@ -52,7 +52,7 @@ class NumbersCorpus(GeneratedCorpus):
     """The number of jumps from number to number that lead to the label."""
     counted_from: Annotated[CountedFrom, UNSAID] = "start"
     """The number from which a digit counts. ``start``: the first of the last eleven numbers. ``window``: the first of
-    the ten numbers before the digit, which needs a length of 1 + 10 for each jump. Both are reconstructions of
+    the ten numbers before the digit, which needs a length of at least 1 + 10 * ``jumps``. Both are reconstructions of
     gui2019."""
     train: PositiveInt = 100_000
     """The number of texts in train. ``dev`` and ``test`` are the numbers in those splits."""
