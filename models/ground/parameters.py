@@ -1,4 +1,4 @@
-"""The roles of parameters. A role tells how a parameter is initialised, and whether the L2 penalty includes it."""
+"""The roles of parameters. A role determines how a parameter is initialised, and whether it is penalised by L2."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
