@@ -61,7 +61,7 @@ class Streams:
         self.draws: int | Tensor = 0
 
     def uniform(self, like_R: Tensor) -> Tensor:
-        """Draws numbers in [0, 1), shaped like ``like_R``. The first axis is lanes, or each lane's directions."""
+        """Draws numbers in [0, 1), shaped like ``like_R``, whose first axis is R, or G = lanes * directions."""
         self.skip()
         return drawn(self.key_R, self.draws, like_R)
 
@@ -103,7 +103,7 @@ class Dropout(nn.Module):
         self.streams = streams
 
     def forward(self, x: Tensor) -> Tensor:
-        """Applies dropout to ``x``, whose first axis is lanes, or each lane's reading directions."""
+        """Applies dropout to ``x``, whose first axis is R, or G = lanes * directions."""
         factors = self.factors(x)
         return x if factors is None else x * factors
 
@@ -130,4 +130,4 @@ class Dropout(nn.Module):
         return uniform_RN.ge_(share_R1).mul_(scale_R1).view(x.shape)
 
     kept = factors
-    """The name of ``factors`` until 0.2.0. Code files that studies have locked still use this name."""
+    """The name of ``factors`` until 0.2.0. Users' code files of older studies, which must not change, still use it."""
