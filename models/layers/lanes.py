@@ -40,7 +40,8 @@ def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
 def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
     """Returns ``work(*tensors_R)``. The first axis of the tensors and of the result must be the lane.
 
-    On a CPU, ``work`` is called lane by lane, since torch's order of summation depends on the number of lanes.
+    On a CPU, ``work`` is called lane by lane: in one call, torch's order of summation, and so the last bits of a lane's
+    result, would depend on the number of lanes.
     """
     lanes = len(tensors_R[0])
     if lanes == 1 or tensors_R[0].device.type != "cpu":
