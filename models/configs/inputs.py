@@ -109,7 +109,8 @@ class EmbedderConfig(Brief):
     """The size of the vector of a word's class; 0 means that classes are not read. Embedders read classes in addition
     to words if ``data.vocabulary.classes`` is ``beside``."""
     vector_size: Annotated[NonNegativeInt, UNSAID] = 0
-    """The size of the vectors of tokens in ``data.vectors``; 0 means that they are not read. They are not trained."""
+    """The size of the vector that each token has in ``data.vectors`` of kind ``tokens``, such as an encoder's output; 0
+    means that these vectors are not read. They are not trained."""
     spelling: AnySpelling = None
     """The network that reads all characters of a word. None, as in the paper, means that only affixes are read."""
     window: NonNegativeInt = 3
@@ -118,7 +119,8 @@ class EmbedderConfig(Brief):
     """Whether words of the window are weighted by a logistic gate that reads the whole window (wu2017 section 4.1)."""
     dropout: Rate = 0.25
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """Whether pretrained vectors (``data.vectors``) are trained further; all other vectors are always trained."""
+    """Whether pretrained vectors of words (``data.vectors``) are trained further. The network's other vectors always
+    are."""
 
     @model_validator(mode="after")
     def _has_a_centre(self) -> Self:

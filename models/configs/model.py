@@ -66,12 +66,12 @@ class StackConfig(Brief):
     """The layers above which the outputs of the two directions are joined. ``top``: only the last layer.
     ``each_layer``: every layer, so that all layers from the second on read both directions."""
     residual: Annotated[bool, UNSAID] = False
-    """Whether every layer from the second on adds the output of the layer below to its own output. Each direction adds
-    its own. The first layer never adds the network's input."""
+    """Whether every layer from the second on adds the output of the layer below to its own output, separately in each
+    direction. The first layer never adds the network's input."""
     normalisation: Annotated[Normalisation, UNSAID] = "none"
     """The normalisation of each layer's input from below, token by token. ``layer``: layer normalisation, with a gain
-    and a bias. ``rms``: by the root mean square, with a gain. What a shortcut takes, and what ``residual`` adds, is not
-    normalised."""
+    and a bias. ``rms``: by the root mean square, with a gain. The inputs of shortcuts and of residual connections are
+    not normalised."""
     dropout: Rate = 0.5
     """The dropout rate of the outputs of the first and of the last layer. A single layer has dropout once."""
     pooling: Pooling = "last"

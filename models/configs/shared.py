@@ -62,7 +62,8 @@ def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
 
     With such a setting, other lanes in the program might change the last bits of a lane's results. The reason: torch
     sums a product of few rows in an order that depends on the memory address of the rows, and other lanes change this
-    address. Networks without such a setting multiply the rows of each lane separately (``models/kernels/products.py``).
+    address. Networks without such a setting multiply the rows of each lane separately (``models/kernels/products.py``),
+    provided that kernels are compiled.
     """
     if training.precision not in ("float32", "float64"):
         return f"precision {training.precision}"

@@ -18,8 +18,8 @@ class FixedSkipConfig(Brief):
     """Reads the states h_{t-k} and c_{t-k} with a constant k, in place of h_{t-1} and c_{t-1} or mixed with them.
 
     gui2019 takes fixed skips from Zhang et al. (2016), who add connections to a recurrent network. gui2019 does not say
-    whether the distant state replaces the previous state or is mixed with it. Its presets have both, and compare the
-    second with the paper.
+    whether the distant state replaces the previous state or is mixed with it. The presets of gui2019 have both, and
+    compare the mixture with the paper's results.
     """
 
     kind: Literal["fixed"] = "fixed"

@@ -14,8 +14,9 @@ is the shortcut's gate. ``gated_apart``: v + g_h * skip, where g_h is a second g
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Links:
-    """A topology. ``internal``: how the skip enters the layer's internal value. ``output``: how the skip enters the
-    layer's output. ``memory``: whether the layer passes a cell state through time.
+    """A topology. ``internal``: how the skip enters the cell state, or without ``memory`` the value that takes its
+    place. ``output``: how the skip enters the layer's output. ``memory``: whether the layer passes a cell state through
+    time.
     """
 
     internal: Link

@@ -122,16 +122,16 @@ class InverseTime(Frozen):
 
 class Cosine(Frozen):
     """Warms up, then lowers the learning rate along half a cosine, with every update (Loshchilov and Hutter, 2017,
-    eq. 5, without restarts). With w for ``warmup``, E for all epochs, n for the updates of an epoch, and t for the
-    epochs before an update, as a fraction, the rate is the initial rate times
+    eq. 5, without restarts). With w for ``warmup``, E for the number of epochs, n for the updates of an epoch, and t
+    for the number of epochs before an update, such as 2.5, the rate is the initial rate times
     min(1, (t + 1/n) / w) for t < w,   (1 + cos(pi (t - w) / (E - w))) / 2 afterwards
 
-    Reports tell the initial rate of every epoch.
+    Reports show the initial rate for every epoch.
     """
 
     kind: Literal["cosine"] = "cosine"
     warmup: NonNegativeFloat = 0.0
-    """The number of epochs, which may be a fraction, in which the rate rises to the initial rate with every update."""
+    """The number of epochs, such as 0.5, in which the rate rises to the initial rate, update by update."""
 
 
 Optimiser = Annotated[Sgd | Adam | AdamW | Adagrad | LazyAdam, Field(discriminator="kind")]

@@ -105,8 +105,8 @@ def _rewarded(stack: StackConfig, *, joint: bool) -> StackConfig:
 def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
     """Return the shortcut's config in canonical form, equal for all configs that describe the same layers.
 
-    If g = 1, some topologies are equal. If every skip is the output of the layer directly below, and no input is
-    normalised, the gate ``sigmoid_skipped`` equals ``sigmoid_below``.
+    If g = 1, some topologies are equal. The gate ``sigmoid_skipped`` equals ``sigmoid_below`` if every skip is the
+    output of the layer directly below, and that output is neither normalised nor joined with the other direction's.
     """
     config = stack.shortcut
     same = stack.normalisation == "none" and (stack.join == "top" or stack.directions == "forward")

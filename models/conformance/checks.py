@@ -178,8 +178,9 @@ def resumed(specimen: Specimen) -> None:
 CHECKS: Final[Mapping[str, Callable[[Specimen], None]]] = {
     each.__name__: each for each in (shapes, waits, repeats, calls, sentences, padding, lanes, gradient, resumed)
 }
-"""The checks by name, in the order in which they run. Later checks would often only repeat the failure of an earlier
-check. ``waits`` must run before the first backward pass of the process, in which torch counts the devices."""
+"""The checks by name, in the order in which they run. After a failure the later checks are skipped, since they would
+often only repeat it. ``waits`` must run before the first backward pass of the process, in which torch counts the
+devices."""
 
 
 def _losses(network: Network, specimen: Specimen, number: int = 0) -> Tensor:

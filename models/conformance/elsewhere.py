@@ -1,4 +1,8 @@
-"""Asks other processes, in which Python orders sets differently, what a file of users' code answers there."""
+"""Computes results of users' components again in other processes, in which Python orders sets differently.
+
+An ``answer`` is the result of a component that is compared: the sentences that a format reads, the points that a
+proposer proposes, or the decisions of a scheduler.
+"""
 
 import json
 import os
@@ -19,9 +23,9 @@ SEEDS: Final = ("1", "2", "3")
 
 
 def check_elsewhere(piece: OwnConfig, module: str, here: object, failure: str) -> None:
-    """Raise Failure with the message ``failure`` if ``piece`` has another answer in another process.
+    """Raise Failure with the message ``failure`` if another process computes another answer for ``piece``.
 
-    ``module``: as for ``_answers``. ``here``: the answer in this process, of values that JSON can hold.
+    ``module``: as for ``_answers``. ``here``: the answer in this process, which must be convertible to JSON.
     """
     expected = json.loads(json.dumps(here))
     if any(there[piece.kind] != expected for there in _answers(piece.code, module)):
@@ -30,8 +34,9 @@ def check_elsewhere(piece: OwnConfig, module: str, here: object, failure: str) -
 
 @cache
 def _answers(file: CodeFile, module: str) -> list[dict[str, Any]]:
-    """Run ``module``, a program that calls ``print_answers``, in processes with different hash seeds. For each process,
-    return the answers of the components in ``file`` by their kinds. Raises Failure if a process cannot load the file.
+    """Run ``module``, a program that calls ``print_answers``, in a process for each hash seed in ``SEEDS``. Return each
+    process's answers by the kinds of the components in ``file``. Raises Failure if a process fails, for example because
+    it cannot load the file.
     """
     command = [sys.executable, "-P", "-m", module]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -53,8 +58,8 @@ def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
 
 
 def print_answers(part: Part, answer: Callable[[OwnConfig], Any]) -> None:
-    """Read a file of users' code from stdin, and write the ``answer`` of each component of type ``part`` to stdout, as
-    JSON by kind.
+    """Load the file of users' code that ``_answers`` sends to stdin, compute the answer of each component of type
+    ``part`` with the function ``answer``, and write the answers to stdout, as JSON by kind.
     """
     sent: Sequence[CodeSource] = pickle.load(sys.stdin.buffer)
     with redirect_stdout(sys.stderr):  # the user's file may print, but stdout must contain only the result

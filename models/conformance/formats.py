@@ -3,7 +3,7 @@
 Each check reads the examples that a format's class states, and raises ``Failure`` if the format fails. All built-in
 formats pass. The report of a passed check shows the check's docstring.
 
-The check ``elsewhere`` runs this module as a program in other processes (``elsewhere.py``), which answers with the
+The check ``elsewhere`` runs this module as a program in other processes (``elsewhere.py``). The program prints the
 sentences that a file's formats read from their examples.
 """
 

@@ -43,8 +43,9 @@ class Suite:
 
 
 def on_each_subject(promise: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Turn a promise, which is checked of a single subject, into a check of all ``subjects`` of a specimen. Errors of
-    the user's code that have its file and line already are failures with the same message.
+    """Turn a check of one subject, such as a scheduler in one random study, into a check of all ``subjects`` of a
+    specimen. A UserError, which already names the file and line of the user's code, becomes a Failure with the same
+    message.
     """
 
     @wraps(promise)

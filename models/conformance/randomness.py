@@ -11,8 +11,8 @@ SEEDS = (1, 2)
 
 
 def check_randomness(answer: Callable[[], object]) -> None:
-    """Raise Failure if ``answer`` changes a global random state, or returns another value with another state. The
-    global states are afterwards as before.
+    """Raise Failure if the function ``answer`` changes a global random state, or returns different values in different
+    global states. Afterwards the global states are restored.
     """
     before, found = (random.getstate(), np.random.get_state()), []  # noqa: NPY002 (the global state is what is watched)
     try:

@@ -1,5 +1,5 @@
-"""The names of the versions of operations, and the environment variable that chooses one. Needs no torch, so that the
-start of a study can check it.
+"""The names of the versions of operations, and the environment variable that chooses one. Imports no torch, so that the
+variable can be checked quickly at the start of a study.
 """
 
 import os

@@ -11,9 +11,9 @@ from torch.autograd.function import once_differentiable
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a ``backward`` that cannot be differentiated again, at less cost than torch's ``once_differentiable``.
 
-    Torch's wrapper takes as long as a small operation. So the wrapper is called only if gradients are enabled, and a
-    second derivative is possible. The decorated function raises RuntimeError if a tensor that the forward pass saved
-    was overwritten. This holds even if ``backward`` reads the tensor as a numpy array.
+    Torch's wrapper takes as long as a small operation. So the wrapper is called only if gradients are enabled during
+    the backward pass, as for a second derivative. The decorated function raises RuntimeError if a tensor that the
+    forward pass saved was overwritten. This holds even if ``backward`` reads the tensor as a numpy array.
     """
     guarded = once_differentiable(backward)
 

@@ -1,4 +1,4 @@
-"""The roles of parameters. A role tells how a parameter is initialised, and whether the L2 penalty includes it."""
+"""The roles of parameters. A role determines how a parameter is initialised, and whether it is penalised by L2."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ TABLE = Role(name="table", start="width", decays=True)
 """A table of vectors that are looked up; each row is a vector."""
 
 FORM = Role(name="form", start="zero", decays=True)
-"""The matrix F of a bilinear form x^T F y. It can start at zero, where its gradient x y^T does not vanish."""
+"""The matrix F of a bilinear form x^T F y. It can start at zero, since its gradient there, x y^T, is not zero."""
 
 SCORE = Role(name="score", start="zero", decays=True)
 """A chain's transition scores, and the linear term of a biaffine score. The L2 penalty includes these scores, although

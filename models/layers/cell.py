@@ -79,8 +79,8 @@ class Cell(Layer):
         return self.loop(self.project(below_GTBI, skipped_GTBH), start)
 
     def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
-        """Runs all steps on the output of ``project``, from the state ``start`` = [h; c]; None means the method
-        ``start``. During an export the result may lack ``last`` and ``states``.
+        """Runs all steps on the output of ``project``, from the state ``start`` = [h; c]; None means the state that the
+        method ``start`` returns. During an export the result may lack ``last`` and ``states``.
         """
         pre_GTBX, *known_GTBX = projected
         if exporting() and start is None and scan is not None:

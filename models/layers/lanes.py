@@ -40,7 +40,8 @@ def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
 def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
     """Returns ``work(*tensors_R)``. The first axis of the tensors and of the result must be the lane.
 
-    On a CPU, ``work`` is called lane by lane, since torch's order of summation depends on the number of lanes.
+    On a CPU, ``work`` is called lane by lane: in one call, torch's order of summation, and so the last bits of a lane's
+    result, would depend on the number of lanes.
     """
     lanes = len(tensors_R[0])
     if lanes == 1 or tensors_R[0].device.type != "cpu":
@@ -61,7 +62,7 @@ class Streams:
         self.draws: int | Tensor = 0
 
     def uniform(self, like_R: Tensor) -> Tensor:
-        """Draws numbers in [0, 1), shaped like ``like_R``. The first axis is lanes, or each lane's directions."""
+        """Draws numbers in [0, 1), shaped like ``like_R``, whose first axis is R, or G = lanes * directions."""
         self.skip()
         return drawn(self.key_R, self.draws, like_R)
 
@@ -103,7 +104,7 @@ class Dropout(nn.Module):
         self.streams = streams
 
     def forward(self, x: Tensor) -> Tensor:
-        """Applies dropout to ``x``, whose first axis is lanes, or each lane's reading directions."""
+        """Applies dropout to ``x``, whose first axis is R, or G = lanes * directions."""
         factors = self.factors(x)
         return x if factors is None else x * factors
 
@@ -130,4 +131,4 @@ class Dropout(nn.Module):
         return uniform_RN.ge_(share_R1).mul_(scale_R1).view(x.shape)
 
     kept = factors
-    """The name of ``factors`` until 0.2.0. Code files that studies have locked still use this name."""
+    """The name of ``factors`` until 0.2.0. Users' code files of older studies, which must not change, still use it."""

@@ -24,7 +24,7 @@ class Lookup(nn.Module):
 
     by_row = False
     """Whether the table's gradient holds only the rows that were looked up (``models/kernels/rows.py``). Training sets
-    this if the optimiser has ``by_row`` and there is no L2 penalty.
+    this if there is no L2 penalty, and the optimiser's method ``by_row`` returns True for the table.
     """
 
     first_R: Tensor
@@ -139,5 +139,7 @@ class Distinct:
         return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
     def spread(self, values_RNF: Tensor) -> Sought:
-        """Returns the rows whose lookup gives every token the values of its form: values_RPF."""
+        """Returns the lookup of each token's row in ``values_RNF``, the values of the distinct forms. The method
+        ``vectors`` of the result computes values_RPF.
+        """
         return Sought(values_RNF, self.place_RP)

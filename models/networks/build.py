@@ -81,7 +81,8 @@ def build(
 ) -> tuple[Network, Streams]:
     """Build a network with a copy for each of ``lanes``. The lane's seed determines the copy's initial weights.
 
-    Also return the streams of random numbers for forward passes (for dropout). Raises UserError as ``unfilled`` does.
+    Also return the streams of random numbers for forward passes (for dropout, and for sampled gates and states). Raises
+    UserError as ``unfilled`` does.
     """
     model, streams = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
     initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)

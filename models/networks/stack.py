@@ -65,8 +65,9 @@ class Stack(nn.Module):
 
     ``normalisations``: for each layer, the module that normalises its input from below; empty for no normalisation.
     ``residual``: whether every layer from the second on adds the output of the layer below, of its own direction, to
-    its own output (He et al., 2016). The sum is the layer's output for all that read it. So with x for the output of
-    the layer below, a layer puts out x + f(norm(x)), where f is its cell, as in Transformers that normalise first.
+    its own output (He et al., 2016). All later layers and the head read the sum as the layer's output. So with x for
+    the output of the layer below, a layer outputs x + f(norm(x)), where f is its cell, as in Transformers that
+    normalise first.
 
     Dropout is applied to the outputs of the first and of the last layer, for all layers that read them. The recurrent
     connections inside a layer have no dropout.

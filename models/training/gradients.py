@@ -37,7 +37,7 @@ def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) 
     """Add l2 * theta, the gradient of the penalty l2/2 |theta|^2 (dinarelli2016 eq. 1), to the parameters' gradients.
 
     ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20. Otherwise theta
-    omits parameters with the role ``BIAS``, as dinarelli2016 omits biases.
+    omits biases and gains (``Role.decays``), as dinarelli2016 omits biases.
     """
     for parameter in parameters.values():
         if parameter.grad is not None and (biases or role_of(parameter).decays):

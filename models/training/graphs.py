@@ -17,8 +17,8 @@ class Graphs(ABC):
 
     @abstractmethod
     def warmed(self, work: Callable[[], Done]) -> Done:
-        """Run ``work`` and return its result. A recording needs this, since it cannot load libraries or compile
-        kernels.
+        """Run ``work`` and return its result. This must precede a recording of ``work``, during which no library can be
+        loaded and no kernel compiled.
         """
 
     @abstractmethod

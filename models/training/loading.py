@@ -38,7 +38,7 @@ class Loader:
 
     All preparation runs on the host, in numpy, without waiting for the device. On a CPU, tensors share the memory of
     the batch's arrays, and ``AT_ONCE`` batches are prepared together. Another device receives each batch by one
-    asynchronous copy from pinned memory, while a thread prepares the next batches.
+    asynchronous copy from pinned memory (the vectors of tokens by another), while a thread prepares the next batches.
     """
 
     embedder: Embedder
@@ -142,7 +142,7 @@ def on_device(
 
 
 def _vectors_on_device(vectors_RTBE: Numbers, lanes: int, device: torch.device) -> Tensor:
-    """Return the vectors of tokens, which are a copy of their own, since they are no integers."""
+    """Return the vectors of tokens, sent by a separate copy, since ids and floats cannot share one array."""
     there = sent({"vectors": vectors_RTBE}, device)["vectors"]
     return there if len(there) == lanes else there.expand(lanes, *there.shape[1:])
 

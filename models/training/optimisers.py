@@ -1,4 +1,4 @@
-"""SGD, AdaGrad, Adam and AdamW with a learning rate for each lane (one seed's copy of the network)."""
+"""SGD, AdaGrad, Adam, AdamW and lazy Adam with a learning rate for each lane (one seed's copy of the network)."""
 
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,7 @@
 """Pretraining: trains language models of words and of labels, whose vectors initialise the vectors of a network.
 
 Axes: R lanes (a lane is one seed's copy of the network), N tokens of a split, P predictions of a batch, W = 2k items of
-a window, I inputs of the hidden layer, H hidden units, V rows of a table with the boundary, E numbers of a vector.
+a window, I inputs of the hidden layer, H hidden units, V rows of a table (the boundary included), E numbers of a row.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def pretrain(
 
     ``seeds``: the seed of each lane. The seed alone determines the random numbers of the lane's language models.
     ``scale``: the factor of the models' initial weights. Words and labels that the training split lacks keep the
-    models' initial vectors.
+    models' initial vectors, which only the weight decay of ``adamw`` shrinks.
     """
     train = corpus.stored.splits["train"]
     words = network.embedder.words

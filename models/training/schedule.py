@@ -17,10 +17,10 @@ def next_learning_rate(
     ``learning_rate_R``: the rates of the epoch that just ended. ``previous_error_R``, ``error_R``: the dev errors
     before and after that epoch. ``done``: the number of finished epochs. ``left``: the number of remaining epochs.
 
-    The schedules are defined in ``models/configs/training.py``. ``cosine`` changes the rates within epochs
-    (``shares``), and leaves those of epochs at the initial rate. In ``halving``, ``previous_error_R`` is NaN before the
-    first epoch, so no rate is halved after the first epoch. With a previous error of 0, where the paper's quotient is
-    undefined, the rate is halved if the error stays 0.
+    The schedules are defined in ``models/configs/training.py``. ``cosine`` changes the rates only within epochs, by
+    factors of the initial rate (``shares``), so this function returns the initial rate. In ``halving``, there is no
+    error before the first epoch: ``previous_error_R`` is NaN, so no rate is halved after the first epoch. With a
+    previous error of 0, where the paper's quotient is undefined, the rate is halved if the error stays 0.
     """
     match config:
         case Constant() | Cosine():
@@ -39,11 +39,11 @@ def next_learning_rate(
 
 
 def shares(config: Schedule, *, done: int, epochs: int, updates: int) -> list[float]:
-    """Compute the learning rate at each update of an epoch, divided by the rate of the epoch. This is 1 for schedules
-    that change the rate only between epochs.
+    """Compute the learning rate at each update of an epoch, divided by the result of ``next_learning_rate`` for the
+    epoch. This is 1 for schedules that change the rate only between epochs.
 
-    ``done``: the number of finished epochs. ``epochs``: the number of all epochs. ``updates``: those of an epoch. After
-    the last epoch, the rate of ``cosine`` stays 0.
+    ``done``: the number of finished epochs. ``epochs``: the number of all epochs. ``updates``: the number of updates of
+    an epoch. If training continues after the last epoch, the rate of ``cosine`` stays 0.
     """
     if not isinstance(config, Cosine):
         return [1.0] * updates

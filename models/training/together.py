@@ -2,8 +2,8 @@
 
 Runs can share a program if their configs differ only in fields in which lanes may differ
 (``models/configs/shared.py``). The runs must also be at the same epoch, since the order of batches depends on the
-epoch's number. Each run has the same results as if trained alone. On a CPU the results are equal bit for bit, unless
-``apart_on_cpu`` returns a setting. The search lets no runs with such a setting share a program on a CPU.
+epoch's number. Each run has the same results as if trained alone. On a CPU with compiled kernels, the results are equal
+bit for bit, unless ``apart_on_cpu`` returns a setting. In all other cases on a CPU, the search trains each run alone.
 """
 
 from collections.abc import Callable, Sequence

@@ -27,8 +27,9 @@ each form (``data.store.features.Lexicon``); form 0 is the boundary."""
 class Program(nn.Module):
     """A module that computes a network's decisions from plain tensors.
 
-    Outputs: ``tags_UB``, the ids of labels; ``scores_UBK``, the scores of all labels
-    (``models.parts.heads.base.Head.opinion``); in parsing also ``heads_TB``, the heads. Padding has arbitrary values.
+    Outputs: ``tags_UB``, the ids of labels; ``scores_UBK``, the scores of all labels, or in parsing of all possible
+    heads of each word (``models.parts.heads.base.Head.opinion``); in parsing also ``heads_TB``, the heads. Padding has
+    arbitrary values.
     """
 
     def __init__(self, network: Network) -> None:
@@ -107,7 +108,7 @@ def exported(network: Network, inputs: Inputs, *, any_length: bool) -> ExportedP
     must be padded to the length of the example. The program accepts any number of texts, and at least two forms.
     """
     torch.compiler.reset()  # without this, earlier exports in this process would forbid the lengths that they had
-    program = Program(network).eval().requires_grad_(False)  # tensors written in place have no gradient
+    program = Program(network).eval().requires_grad_(False)  # in-place writes need tensors without gradients
     steps, texts, forms = Dim("T", min=2, max=LONGEST), Dim("B", min=1), Dim("F", min=2)
     dynamic = {name: {0: forms} for name in inputs if name not in ("forms_TB", "lengths_B")}
     dynamic |= {"forms_TB": {0: steps, 1: texts} if any_length else {1: texts}, "lengths_B": {0: texts}}

@@ -62,8 +62,9 @@ def trial_memory(
 ) -> TrialMemory:
     """Count the memory of training ``lanes``, copies of one network, as one program.
 
-    ``captured``: whether steps are captured as CUDA graphs. ``memory``: the counter of the simulated device; None means
-    a new counter. The process must not have run a backward pass before its first ``Accelerator``.
+    ``captured``: whether steps are captured as CUDA graphs, if the network allows it. ``memory``: the counter of the
+    simulated device; None means a new counter. The process must not have run a backward pass before its first
+    ``Accelerator``.
     """
     accelerator = Accelerator(memory)
     memory = accelerator.memory

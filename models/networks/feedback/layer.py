@@ -49,8 +49,9 @@ class Directions:
 class Known:
     """The values that are computed before the loop over time.
 
-    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``, ``previous``: the
-    weights of labels, and of hidden layers, that are fed back. None means no such feedback.
+    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``: the weights that
+    multiply labels fed back. ``previous``: the weights that multiply hidden layers fed back. None means no such
+    feedback.
     """
 
     pre_GTBX: Tensor

@@ -55,7 +55,7 @@ class Weights:
     def before_first(self, steps: int) -> Tensor:
         """Compute pre_GTX, the contribution of the learned values before the first position to each position."""
         parts_GWX = self.first_GZ.view(len(self.first_GZ), self.context, -1)
-        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # from position t, distances above t lead before 0
+        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those at distances above t
         return functional.pad(first_GWX, (0, 0, 0, steps - first_GWX.shape[1]))
 
 

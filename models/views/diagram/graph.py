@@ -1,5 +1,5 @@
-"""A network as a graph, for diagrams. Nodes are parts of the network, such as layers. An edge tells which time steps of
-one part another part reads. Imports no torch.
+"""A network as a graph, for diagrams. Nodes are parts of the network, such as layers. An edge leads from a part to a
+part that reads it, and states at which time steps. Imports no torch.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Reading:
     """An edge of the graph: part ``end`` reads the output of part ``start``.
 
     ``first``, ``last``: the first and last time step at which ``start`` is read, relative to the current step. 0 is the
-    same step, -1 the step that ``end`` read before. ``between``: whether the steps between ``first`` and ``last`` are
+    same step, -1 the step before it in reading order. ``between``: whether the steps between ``first`` and ``last`` are
     also read. ``gate``: the edge's gate, or the labels fed back, in words for a diagram.
     """
 
