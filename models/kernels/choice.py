@@ -40,8 +40,8 @@ class Operation:
     of many rows.
 
     ``in_bfloat16``: what a CPU runs if matrix products are to be rounded to bfloat16. "rounded": the compiled version,
-    which rounds the factors of its products, if the CPU can multiply in bfloat16. "exact": the compiled version,
-    without rounding. "reference": the reference. None: the operation multiplies no matrices.
+    which rounds the factors of its products, or the reference if the CPU cannot multiply in bfloat16. "exact": the
+    compiled version, without rounding. "reference": the reference. None: the operation multiplies no matrices.
     """
 
     compiled: bool = False
@@ -94,8 +94,8 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     4. layers are inspected (``watched``), and the operation hides their pre-activations;
     5. for the compiled version: the numbers are neither float32 nor float64;
     6. for the compiled version: there are few rows, and the operation is compiled ``of_many_rows``;
-    7. for the compiled version: products are rounded to bfloat16, and the operation, or this CPU, has no such compiled
-       products. (Products of few rows are not rounded.)
+    7. for the compiled version: products are rounded to bfloat16, and ``in_bfloat16`` of the operation is "reference",
+       or is "rounded" on a CPU that cannot multiply in bfloat16. (Products of few rows are not rounded.)
 
     Raises UserError if the environment asks for a version that does not exist, or that cannot run here.
     """

@@ -73,7 +73,7 @@ def inlined(function: Function) -> Function:
 
 
 def _leave_scipy() -> None:
-    """Keeps numba from importing scipy's linear algebra only to check for scipy. The import would take 0.2 s.
+    """Keeps numba from importing scipy's linear algebra, which takes 0.2 s, just to see whether scipy is installed.
 
     Our compiled code has its own products (``gemm/``). Code that asks numba for products still loads scipy's.
     """

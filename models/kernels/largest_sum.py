@@ -22,7 +22,9 @@ def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
 
 
 class _LargestSum(torch.autograd.Function):
-    """Computes the largest sums. Only the first of equal sums gets a gradient. Torch would visit all sums."""
+    """Computes the largest sums. The gradient goes only to the rows of the first of equal sums. The gradient of torch's
+    ``amax`` would take longer, since it visits all sums.
+    """
 
     @staticmethod
     def forward(ctx: Any, table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
@@ -38,7 +40,7 @@ class _LargestSum(torch.autograd.Function):
         rows_CNW, sum_CNF, largest_NF = ctx.saved_tensors
         sums, maxima, numbers = sum_CNF.shape
         countdown_C11 = torch.arange(sums - 1, -1, -1, dtype=torch.int32, device=sum_CNF.device).view(-1, 1, 1)
-        # An argmax, faster than torch's: the first index of the largest sum, or the last of all if that sum is NaN.
+        # An argmax, faster than torch's: the first index of the largest sum, or the last index if that sum is NaN.
         place_NF = sums - 1 - ((sum_CNF == largest_NF) * countdown_C11).amax(dim=0)
         at_N1, at_F1 = (torch.arange(size, device=place_NF.device).unsqueeze(1) for size in (maxima, numbers))
         chosen_PW = rows_CNW.flatten(0, 1).index_select(0, (place_NF * maxima + at_N1).flatten())

@@ -54,7 +54,7 @@ def lstm_layer(
     layer's own values that a highway keeps; None means 1. All three are known before the loop. ``start`` is [h; c]
     before the first step; None means zeros. u_t is the updated state c_t if ``updated``, otherwise v_t.
 
-    The backward pass is written out. With a' for the gradient of a, from the last step backward:
+    The backward pass is written out. A prime marks a gradient. From the last step backward:
     h_t' = (from above)_t + U^T pre_{t+1}'
     u_t' = h_t' k_t o_t (1 - tanh^2 u_t)
     c_t' = v_{t+1}' f_{t+1},   v_t' = c_t' k_t;   u_t' is added to c_t' first if ``updated``, otherwise to v_t'

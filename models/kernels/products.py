@@ -3,7 +3,7 @@
 Without compiled code, torch multiplies, and rounds the result of a product in bfloat16 to bfloat16. On a CPU, torch's
 order of summation depends on the alignment of the factors in memory. The result of a lane (one seed's copy of the
 network) would then depend on the lanes before it. So on a CPU, ``product`` and ``batches`` multiply each batch
-separately, with factors aligned like a single batch. Exceptions are exports, and ``product`` in bfloat16 or TF32.
+separately, with factors that begin at a cache line. Exceptions are exports, and ``product`` in bfloat16 or TF32.
 
 Axes: G batches, N rows, I inputs and O outputs of a product; in recurrent products, B sentences, H hidden units,
 X pre-activations.

@@ -38,7 +38,7 @@ class ReadingOrder:
         return _rows(x_RTBI, both_N).view(2 * lanes, *shape)
 
     def together(self, x_GTBF: Tensor, kept_GTBF: Tensor | None = None) -> Tensor:
-        """Concatenates [forward; backward] in written order, times the factors ``kept`` of x (None: 1): x_RTB(2F)."""
+        """Multiplies x by ``kept`` (None: 1), and concatenates [forward; backward] in written order: x_RTB(2F)."""
         if choose("moves", x_GTBF) == "compiled":
             return _moved(x_GTBF, self.lengths_RB, self.steps, "together", kept_GTBF)
         x_GTBF = x_GTBF if kept_GTBF is None else x_GTBF * kept_GTBF

@@ -39,7 +39,7 @@ class LookUp(torch.autograd.Function):
 
 
 def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns the gradient of a table by rows: lane_and_row_2U, the distinct rows in ascending order, and values_UE.
+    """Returns the gradient of a table by rows: lane_and_row_2U (the distinct rows in ascending order) and values_UE.
 
     A row's values are summed in the same order as in a dense gradient, so both gradients have the same bits. The sums
     are computed once, and stored in ``parameter.grad``. values_UE shares that memory.

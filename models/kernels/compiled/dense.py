@@ -43,7 +43,7 @@ class CompiledProduct(Once):
 
 @compiled
 def forward(x_GNI: Array, weight_GIO: Array, bias_G1O: Array, y_GNO: Array, like: Array) -> None:
-    """Fills ``y_GNO`` with the product. A bias without elements is absent. ``like``: as in ``gemm/pairs.py``."""
+    """Fills ``y_GNO`` with X W + b; an empty ``bias`` stands for no b. ``like``: as in ``gemm/pairs.py``."""
     for g in range(len(y_GNO)):
         multiply(across(x_GNI[g], like), pack(down(weight_GIO[g], like)), y_GNO[g])
         if len(bias_G1O) > 0:
@@ -62,7 +62,7 @@ def backward(
     like: Array,
 ) -> None:
     """Fills ``to_x`` with X' = Y' W^T, ``to_weight`` with W' = X^T Y', and ``to_bias`` with the sum of the rows of Y'.
-    Arrays without elements are not filled.
+    An empty array means that its gradient is not needed.
     """
     for g in range(len(above_GNO)):
         if len(to_x_GNI) > 0:

@@ -27,7 +27,7 @@ def fill(key_R: Array, draw: int, uniform_RN: Array) -> None:
 
 @compiled
 def keep(key_R: Array, draw: int, share_R: Array, kept_RN: Array) -> None:
-    """Fills ``kept_RN`` with dropout factors: 0 for numbers below the lane's share, otherwise 1 / (1 - share)."""
+    """Fills ``kept_RN`` with dropout factors: 0 if the drawn number is below the lane's share, else 1 / (1 - share)."""
     numbers = kept_RN.shape[1]
     drawn = np.empty(-(-numbers // 4) * 4, kept_RN.dtype)
     for r in range(len(key_R)):

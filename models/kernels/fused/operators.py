@@ -1,4 +1,5 @@
-"""The kernels as operations of torch, ``torch.ops.skipstack.*``. Observers of torch's operations see these kernels.
+"""The kernels as operations of torch, ``torch.ops.skipstack.*``, so that torch's dispatch modes, such as the simulated
+accelerator (``models/conformance/accelerator/simulated.py``), see each launch.
 
 The operations of layers work on one step of contiguous rows, GBH or GBX: G groups = lanes * directions (a lane is one
 seed's copy of the network), B sentences, H hidden units, X pre-activations. ``product`` is the matrix product of the
@@ -16,7 +17,7 @@ from torch import Tensor
 from skipstack.models.ground.device import current
 
 BLOCK = 256
-"""The count of numbers that each program computes. A GPU runs thousands of programs at a time."""
+"""The count of numbers that each program (Triton's unit of work) computes. A GPU runs thousands at a time."""
 
 _DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
 _DEFINED.define(

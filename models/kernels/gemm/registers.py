@@ -26,7 +26,7 @@ def registers_of(features: frozenset[str]) -> Registers | None:
 
 def features() -> frozenset[str]:
     """Returns the CPU features that LLVM may use: this CPU's, within the user's settings (``NUMBA_ENABLE_AVX``,
-    ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``). LLVM ends the process if code needs registers of another feature.
+    ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``). LLVM ends the process if code needs any other feature.
     """
     if config.CPU_FEATURES is not None:
         return frozenset(each[1:] for each in config.CPU_FEATURES.split(",") if each.startswith("+"))

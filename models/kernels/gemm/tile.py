@@ -177,7 +177,7 @@ class _Tile:
         return self.builder.shuffle_vector(one, nothing, places([0] * vector.count))
 
     def _load(self, start: Any, place: int, vector: Any, mask: Any = None) -> Any:
-        """Generates a load of the vector at index ``place`` from ``start``. A ``mask`` restricts the numbers."""
+        """Generates a load of the vector at index ``place`` from ``start``. Numbers outside a ``mask`` become 0."""
         pointer = self._pointer(start, place, vector)
         if mask is None:
             return self.builder.load(pointer, align=self.kind.size)
@@ -185,7 +185,7 @@ class _Tile:
         return self._call(f"llvm.masked.load.{_name(vector)}.p0", vector, pointer, alignment, mask, vector(None))
 
     def _put(self, value: Any, start: Any, place: int, mask: Any) -> None:
-        """Generates a store of a vector at index ``place`` from ``start``. A ``mask`` restricts the numbers."""
+        """Generates a store of a vector at index ``place`` from ``start``. Numbers outside a ``mask`` are left out."""
         pointer = self._pointer(start, place, value.type)
         if mask is None:
             self.builder.store(value, pointer, align=self.kind.size)

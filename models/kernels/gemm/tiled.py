@@ -57,7 +57,7 @@ def fill(
 
 @inlined
 def share(whole: int, part: int, parts: int) -> tuple[int, int]:
-    """Returns the start and the size of part number ``part`` of ``whole``, divided into ``parts`` about equal parts."""
+    """Divides ``whole`` into ``parts`` about equal parts. Returns the start and the size of part number ``part``."""
     start = whole * part // parts
     return start, whole * (part + 1) // parts - start
 

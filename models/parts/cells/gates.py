@@ -126,7 +126,8 @@ class LogisticGate(VectorGate):
 class EarlierGate(LogisticGate):
     """The gate ``sigmoid_below_earlier``: g = sigm(W h_{t-1}^{l-1} + b)                       (wu2017 Table 3)
 
-    At the first step in reading order, the gate reads 0, unless a longer text continues from its previous part.
+    At the first step in reading order, the gate reads 0. If the text continues a previous part, the gate reads the last
+    h^{l-1} of that part instead.
     """
 
     earlier = True

@@ -46,8 +46,8 @@ class GruCell(Cell):
         return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """Returns two tensors: the pre-activations, and W_n x + b_n. The pre-activations of r and z are followed by
-        b_hn. Each step adds U h_{t-1} to all three.
+        """Returns two tensors: W x + b of the gates r and z, followed by b_hn, to which each step adds U h_{t-1}; and
+        W_n x + b_n, to which nothing is added.
         """
         assert skipped_GTBH is None, "this layer has no source"
         gates_GTBX, candidate_GTBH = torch.split(self.affine(below_GTBI), [2 * self.hidden, self.hidden], dim=-1)

@@ -107,5 +107,5 @@ class MinLstmCell(MinimalCell):
         return sigmoid(f_GBH - i_GBH), sigmoid(i_GBH - f_GBH)
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """Returns the normalised gates f' and i', by the names of f and i."""
+        """Returns the normalised gates f' and i', named ``forget`` and ``input``."""
         return dict(zip(self.gate_names, self.shares(pre_GTBX[..., : 2 * self.hidden]), strict=True))

@@ -57,8 +57,8 @@ class ShortcutCell(Cell):
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """Runs all time steps, if possible as one operation, otherwise step by step. A gate that is computed within the
-        step requires single steps. The last state is [h; c; below], without c if the cell has none. ``below`` is for
-        gates that read the layer below one step earlier.
+        step requires single steps. The last state is [h; c; below], without c if the cell has none. ``below``, the
+        layer below at the last step, is for gates that read it one step earlier.
         """
         state, before_GBI = None, None
         if start is not None:
@@ -76,8 +76,9 @@ class ShortcutCell(Cell):
         """Runs all steps as one operation, or returns None. All gates must have been computed before the loop."""
 
     def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
-        """Computes the ``Parts`` of all steps before the loop, without the gates computed within the step.
-        ``before_GBI``: the layer below one step before the first; None means zeros.
+        """Computes the ``Parts`` of all steps before the loop. If gates are computed within the step, ``carried`` and
+        ``carried_apart`` are the skip itself, and ``kept`` is missing. ``before_GBI``: the layer below one step before
+        the first; None means zeros.
         """
         assert skipped_GTBH is not None, "a shortcut needs a source"
         skip_GTBH = self.gates[0].skip(skipped_GTBH) if self.gates else skipped_GTBH
@@ -131,9 +132,9 @@ class ShortcutLstm(ShortcutCell):
     ``both_highway``    (1 - g) * c~ + g * skip,   (1 - g) * h~ + g * skip
     ``both_two_gates``  c~ + g_c * skip,           h~ + g_h * skip
 
-    The next time step reads c_t. Which state u is, the paper leaves open: the caption calls h~ the "original cell
-    output", which reads as u = c~ (``cell_output`` ``original``), and prints h~ = o * tanh(c_t^l), where c_t^l is the
-    updated state, which reads as u = c_t (``updated``). In ``hidden_gated`` c_t is c~, and both are the same.
+    The next time step reads c_t. The paper leaves open which state u is. The caption calls h~ the "original cell
+    output", which suggests u = c~ (``cell_output`` ``original``). But it prints h~ = o * tanh(c_t^l), which means
+    u = c_t (``updated``), since c_t^l is the updated state. In ``hidden_gated``, c_t is c~, so both are the same.
     """
 
     gate_names = ("input", "forget", "output")

@@ -96,7 +96,7 @@ class Head(nn.Module, ABC):
     @abstractmethod
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """Computes the training loss of each sentence: loss_RB. ``counts_RB``: the number of decisions of each
-        sentence. Inside a sentence, a gold tag of -1, which the training split lacks, is treated as unobserved.
+        sentence. Inside a sentence, a gold tag of -1 (a tag that the training split lacks) is treated as unobserved.
         """
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:

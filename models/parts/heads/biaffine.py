@@ -112,7 +112,9 @@ class BiaffineHead(Head):
         return _Roles(arc_dependents[:, 1:], arc_heads, relation_dependents[:, 1:], relation_heads)
 
     def _arc_scores(self, roles: _Roles, lengths_RB: Tensor) -> Tensor:
-        """Computes each word's score of each head: scores_RTBS; -inf after the sentence and for the word itself."""
+        """Computes the score of each position as the head of each word: scores_RTBS. It is -inf for positions after the
+        sentence and for the word itself.
+        """
         scores_RTBS = self.averaged_scores(self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA))
         place_S = torch.arange(scores_RTBS.shape[-1], device=scores_RTBS.device)
         beyond_R1BS = (place_S > lengths_RB.unsqueeze(-1)).unsqueeze(1)

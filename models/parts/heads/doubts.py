@@ -14,7 +14,7 @@ Done = TypeVar("Done")
 
 class Doubts:
     """Records on the device whether any of many log-partitions may be inaccurate, because each check on the host would
-    wait for the device. The caller asks once, at the end, and recomputes all log-partitions if the answer is yes.
+    wait for the device. The caller checks once, at the end, and recomputes all log-partitions if any may be inaccurate.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,9 @@ def settled(head: "Head", device: torch.device, work: Callable[[], Done]) -> Don
 
 
 def attempted(head: "Head", work: Callable[[], Done]) -> tuple[Done, bool]:
-    """Runs ``work`` without checks. Returns the result, and whether a loss of ``head`` may be inaccurate."""
+    """Runs ``work`` without checks of single losses. Returns the result, and whether any loss of ``head`` may be
+    inaccurate.
+    """
     head.doubts = Doubts()
     try:
         return work(), head.doubts.arose()

@@ -50,10 +50,12 @@ class TokenEmbedder(Embedder):
     """The embedder of wu2017: [word; capitals; prefix; suffix] of each token (eq. 16) in a window of tokens (eq. 17).
 
     After these come three features that wu2017 does not have: the word's class (dinarelli2016), the whole spelling, and
-    the token's own vector, if the corpus has vectors of tokens. These vectors are not trained. Outside the sentence
-    they are 0.
+    the token's own vector, if the corpus has vectors of tokens. Vectors of tokens are not trained, and are 0 outside
+    the sentence.
+
     Affix characters are numbered from the ends of the word. Tokens outside the sentence are the boundary, form 0, which
-    has vectors of its own. Dropout is applied to the whole window. A feature of size 0 is left out.
+    has vectors of its own for all other features. Dropout is applied to the whole window. A feature of size 0 is left
+    out.
     """
 
     def __init__(

@@ -78,7 +78,7 @@ class FixedSkipLstm(SkipLayer):
         self.share = 1 - config.previous_share
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps. Each step chooses the earliest of the J states."""
+        """Runs all steps. The chosen state is always the earliest of the J = k last states."""
         back_GB = torch.full(start_JGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
         share_G = pre_GTBX.new_full((len(pre_GTBX),), self.share)
         state_SGBY, _, read = self.chosen(pre_GTBX, start_JGBY, share_G, lambda step, before_GBH: back_GB)
@@ -103,7 +103,9 @@ class DynamicSkipLstm(SkipLayer):
         self.streams = streams
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps with the policy's choices. The result keeps the policy's inputs, for its gradient."""
+        """Runs all steps with the policy's choices. The result keeps the policy's inputs, from which ``Choices`` later
+        computes log-probabilities with the policy's gradient.
+        """
         directions = len(pre_GTBX) // len(self.shares_R)
         share_G = self.shares_R.to(pre_GTBX.dtype).repeat_interleave(directions)
         choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))

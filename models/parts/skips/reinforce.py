@@ -50,9 +50,9 @@ class Reinforce(nn.Module):
     over the sampled actions a_t of all steps, directions and layers with a policy. H is the entropy. u are the
     decisions on a sentence. r_u is the reward of a decision, and n_u its weight. R is the sum of the rewards. The
     baseline b is a moving average of the reward per unit of weight, or 0 if ``config.baseline`` is "none". The paper
-    has no baseline, and credits each step with all of R, as without ``config.reward_to_go``. With it, we sum only over
-    the tags u from t on, in reading order, if a_t affects no decision on earlier tokens (``Made``) and tags are decided
-    independently. This rule and the baseline keep the expected gradient, and make it less noisy.
+    has no baseline, and credits each step with all of R. With ``config.reward_to_go``, u runs only over the tags from t
+    on, in reading order, if a_t affects no decision on earlier tokens (``Made``) and tags are decided independently.
+    This rule and the baseline keep the expected gradient, and make it less noisy.
 
     No gradient passes through r and b. Let J_1 be the loss, let the log-likelihood be the reward, and let alpha be 0.
     The gradient of J_1 - J_2 is then an unbiased estimate of the gradient of E[J_1] for the policy's parameters. If
@@ -91,8 +91,8 @@ class Reinforce(nn.Module):
         self.alpha_R.copy_(torch.tensor(alphas_R, dtype=torch.float64))
 
     def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
-        """Returns a number for each sentence with the gradient of the class's formula, but an arbitrary value:
-        objective_RB. In training, then updates the baseline with these rewards.
+        """Returns a number for each sentence, objective_RB. Its gradient is that of the class's formula, its value is
+        arbitrary. In training, the rewards also update the baseline of later calls.
         """
         surplus_RUB = (rewards.earned_RUB - self._baseline().view(-1, 1, 1) * rewards.counts_RUB).detach()
         if self.training:

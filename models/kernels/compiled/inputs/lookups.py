@@ -36,8 +36,8 @@ class SideBySide(Once):
         by_row: tuple[bool, ...],
         *tables_and_rows: Tensor,
     ) -> Tensor:
-        """Computes x_RTBX. ``window``: W. ``kept``: a function that returns the dropout factors of a tensor, or None.
-        ``tables_and_rows``: all tables, then the rows to read from each.
+        """Computes x_RTBX. ``window``: W. ``kept``: a function that returns a tensor's dropout factors, or None for no
+        dropout. ``tables_and_rows``: all tables, then the rows to read from each.
         """
         tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
         lanes, margined, sentences, _ = rows[0].shape
@@ -95,7 +95,9 @@ def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_
 
 @compiled
 def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], size: int, first: int) -> Array:
-    """Computes the gradient of each row, summed over its windows: values_NE. ``size``: E. ``first``: see ``lay``."""
+    """Computes the gradient of each row that was read, summed over the windows that contain its token: values_NE.
+    ``size``: E. ``first``: see ``lay``.
+    """
     lanes, margined, sentences, each = rows_RSBA.shape
     steps = above_RTBX.shape[1]
     window = margined - steps + 1

@@ -1,8 +1,8 @@
 """The compiled shortcut block through time: the equations of ``block_layer`` (``models/kernels/layers.py``).
 
-The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
-is absent. Two arrays decide whether factors are rounded to bfloat16 (``gemm/pairs.py``): ``below_like`` in products of
-all steps at once, ``step_like`` in products of one step.
+The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An empty array stands for
+an absent part. Two arrays decide whether factors are rounded to bfloat16 (``gemm/pairs.py``): ``below_like`` in
+products of all steps at once, ``step_like`` in products of one step.
 
 Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
 the layer below, H hidden units, X = 3H pre-activations.

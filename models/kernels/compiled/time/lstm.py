@@ -1,9 +1,9 @@
 """The compiled LSTM through time, with or without shortcuts: the equations of ``lstm_layer``
 (``models/kernels/layers.py``).
 
-The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
-is absent. Two arrays decide whether factors are rounded to bfloat16 (``gemm/pairs.py``): ``below_like`` in products of
-all steps at once, ``step_like`` in products of one step.
+The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An empty array stands for
+an absent part. Two arrays decide whether factors are rounded to bfloat16 (``gemm/pairs.py``): ``below_like`` in
+products of all steps at once, ``step_like`` in products of one step.
 
 Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, S = T + 1 internal states,
 which begin with the state before the first step, B sentences, I inputs from the layer below, H hidden units, X = 4H
@@ -47,7 +47,8 @@ def forward(
     step_like: Array,
 ) -> None:
     """Fills ``gates`` (i, f, o, s), ``h`` (outputs), ``c`` (internal states from before the first step on), ``tanh``
-    (tanh(u)) and ``last`` (the last state [h; c]). With k (the share that a highway keeps), also fills ``v``.
+    (tanh(u)) and ``last`` (the last state [h; c]). With k (the share that a highway keeps), also fills ``v`` (the
+    internal state i s + f c, to which k and a are not yet applied).
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
@@ -117,8 +118,8 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the arrays ``to_...`` with the gradients. The arrays for x, a and b (parts of the skip) may be absent. If
-    there is k, there must be an array for its gradient.
+    """Fills the arrays ``to_...`` with the gradients. The arrays for x, and for the skip's parts a, b and k, may be
+    absent.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 4, gates_GTBX.dtype

@@ -2,7 +2,7 @@
 
 No gate reads an earlier step, so one product computes the pre-activations of all steps, and the loop over time has no
 products. ``ratio`` is i / f of a minLSTM, and absent in a minGRU. x is the layer below, and x' the gradient of x. An
-array without elements is absent. ``below_like`` decides whether the factors of the product are rounded to bfloat16
+empty array stands for an absent part. ``below_like`` decides whether the factors of the product are rounded to bfloat16
 (``gemm/pairs.py``).
 
 Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from

@@ -22,9 +22,9 @@ def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:
     The gradient is the marginals: P(t_i = k) for an emission, the expected count for a transition. A sentence whose tag
     sequences are all forbidden has log Z = -inf and no gradient.
 
-    The computation by matrix products (``MatrixLog``) is accurate for ordinary scores. Sentences with inaccurate
-    results are detected, and recomputed with the exact semiring ``Log``. If ``doubts`` is given, nothing is recomputed,
-    and ``doubts`` records whether a result is inaccurate.
+    The computation by matrix products (``MatrixLog``) is accurate for ordinary scores. Sentences whose results may be
+    inaccurate are detected, and recomputed with the exact semiring ``Log``. If ``doubts`` is given, nothing is
+    recomputed, and ``doubts`` records whether any result may be inaccurate.
     """
     total_RB: Tensor
     doubtful_RB: Tensor
