@@ -64,7 +64,8 @@ class StudyState:
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
-        asked = sum(len(extension.points) for extension in extensions)  # users may add points at any time
+        # Users may add points at any time. These do not count in the proposer's own number of trials.
+        asked = sum(len(extension.points) for extension in extensions)
         self.proposer = proposer(
             search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
         )
@@ -82,7 +83,7 @@ class StudyState:
         self.requests: set[str] = set()
         """The names of the requests whose points were added to the study."""
         self.active: set[int] = set()
-        """Trials that have neither paused nor ended."""
+        """Trials that have begun, are not paused and have not ended."""
         self._written = written
 
     def ask(self, number: int) -> Point | None:

@@ -73,7 +73,7 @@ class Values(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """The report of an epoch by one seed: its score, further metrics, and the seconds that the function took."""
+    """One seed's report of an epoch: its score, further metrics, and the seconds that the function took."""
 
     epoch: int
     score: float
@@ -148,7 +148,7 @@ class NoRun(TrackedRun):
         """Do nothing: the run never began."""
 
     def returned(self, *, failed: bool = False) -> None:
-        """Do nothing: there is no MLflow, or no study in it."""
+        """Do nothing: there is no run to end."""
 
 
 def _nothing(*_: object) -> None:

@@ -151,8 +151,8 @@ class FileServer(FileService):
             yield self._folder.trial(trial)
 
     def _claim(self, folder: Path, attempt: int, names: Sequence[str]) -> None:
-        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed it. The same
-        holds for the folder of each group of racing seeds to which one of the files ``names`` belongs.
+        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed it, or has
+        claimed the folder of a group of racing seeds to which one of the files ``names`` belongs.
         """
         groups = {group for name in names if (group := _group(name)) is not None}
         for each in (folder, *(folder / group for group in groups)):
