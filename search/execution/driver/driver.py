@@ -103,7 +103,7 @@ class Driver:
                 reader(event)
         if first:
             self._write(first)
-        self.record.working.rests()  # the last driver may have been killed
+        self.record.working.rests()  # the last driver may have been killed; the time since then does not count
         self._asked = Requests(folder.asked) if folder.ablation is None else None
         self.turns = 1
         """Largest number of trials that take turns in one process. The wait for a report is multiplied by it."""
@@ -278,8 +278,8 @@ class Driver:
 
     def report(self, number: int, result: EpochResult) -> Decision:
         """Record an epoch of a trial, decide whether the trial continues, and return the decision. The report, the
-        decision and any end of the trial are one append to the ledger. If a next group of racing seeds is to be
-        trained, the action is ``pause``, and ``next`` returns a task with that group.
+        decision and any end of the trial are one append to the ledger. If the report completes a group of racing seeds
+        and a further group is to be trained, the action is ``pause``, and ``next`` returns a task with that group.
         """
         self.take_asked()
         reported = Reported(
@@ -410,7 +410,7 @@ class Driver:
 
     def _new_trial(self) -> int | None:
         """Propose and record the next trial to train, and return its number; None if there is none now. If rungs are in
-        epochs, a trial equal to a known one is not trained, but recorded with the known results.
+        epochs, a trial that repeats a known one (``KnownTrials``) is recorded with the known results, not trained.
         """
         while not self._all_proposed:
             number = len(self.record.trials)

@@ -26,7 +26,9 @@ class Measurement:
 
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
-    """Return the measurement of trial ``number`` of a study."""
+    """Return the measurement of trial ``number``. It trains the trial again if the last measurement had to report that
+    the weights are lost.
+    """
     trial = record.trials[number]
     task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)
     lost = bool(trial.untested) and trial.untested[-1].then == "train"

@@ -87,7 +87,7 @@ class StudyState:
         self._written = written
 
     def ask(self, number: int) -> Point | None:
-        """Return the point of trial ``number``, the next one; None if there is none now. The state does not change.
+        """Return the point of the next trial, ``number``; None if there is none now. The state does not change.
         First comes the base config, if the space contains it. Then come points that users requested, points that were
         good on other corpora, and points of the proposer. The base is never stopped early, since every difference is
         measured from it. Some ablations begin without it (``begins_with_base``).
@@ -100,7 +100,7 @@ class StudyState:
         return first[0] if first else self.proposer.ask(number)
 
     def extension(self, name: str, request: Request, time: float) -> Extended:
-        """Return the event that extends the study by the points of the request ``name``, as far as they are new. Raises
+        """Return the event that extends the study by those points of the request ``name`` that are new. Raises
         UserError for a point that the study's space does not allow.
         """
         points: dict[str, Point] = {}

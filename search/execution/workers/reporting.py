@@ -211,7 +211,8 @@ class Report:
         models and autologging write to it. It stays active until the function ends, or until a block ``with
         report.mlflow_run:`` ends.
 
-        The run is the trial's run. If the trial has several calls, each call has its own run below the trial's run.
+        If the trial has a single call, this is the trial's run. If it has several, each call has its own run below the
+        trial's run.
         Raises ReportError if the study is not recorded in MLflow, or if this process cannot reach MLflow's store.
         """
         return self._tracked.begin()

@@ -175,7 +175,7 @@ class StudyLoop:
         self.finished = False
         """Whether nothing is left to train or to measure."""
         self.fault: BaseException | None = None
-        """The first error that a call from Tune raised, kept here because Tune wraps or ignores such errors."""
+        """The first error that was raised in a call by Tune, kept here because Tune wraps or ignores such errors."""
 
     # Requests and results of Tune
 
@@ -311,7 +311,8 @@ class StudyLoop:
 
     def _may_open(self, needs: Resources, *, only_ready: bool = False) -> bool:
         """Whether a further slot of these resources is of use: it fits the cluster, and there are jobs for it. Unless
-        ``only_ready``, a slot that does not fit yet is of use, too, if no open slot suits and no slot is opening.
+        ``only_ready``, a slot that the cluster cannot hold yet is of use, too, if no open slot suits and no slot is
+        opening.
         """
         among = [each for each in self.slots.values() if not each.is_fence]
         measurements = sum(isinstance(job, Measurement) for job in self._waiting)

@@ -42,7 +42,7 @@ class FileService(Protocol):
         """Read up to ``PIECE`` bytes of the file ``name`` of a store, from position ``start`` on."""
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt. Return the sizes of the files from which it goes on, by file name."""
+        """Claim a trial's folder for an attempt. Return the sizes in bytes of the files to continue from, by name."""
 
     def files(self, trial: int) -> dict[str, int]:
         """The files of a trial, with their sizes in bytes."""
