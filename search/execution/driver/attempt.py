@@ -27,7 +27,9 @@ class Attempt:
         return self._task.number
 
     def begin(self) -> None:
-        """Create the worker. Begin all trials that train together before any trains. Raises as ``run_epoch``."""
+        """Create the worker. Call this for all trials that train together before any of them trains. Raises the errors
+        of ``run_epoch``.
+        """
         with lost_disk_interrupts(f"trial {self._task.number}"):
             tried_again(self._made)
 

@@ -39,9 +39,9 @@ Culprit = Literal["program", "device"]
 
 
 def culprit(error: BaseException) -> Culprit | None:
-    """Return the side at fault if ``error`` is a device error, or was raised from one; otherwise None. An error that
-    either side may cause, such as an illegal memory access, is attributed to the device, so that the trial is retried.
-    If the program is at fault, the retries fail, too.
+    """Return the side at fault, the program or the device, if ``error`` is a device error or was raised from one;
+    otherwise None. An error that either side may cause, such as an illegal memory access, is attributed to the device,
+    so that the trial is retried. If the program is at fault, the retries fail, too.
     """
     found = _of_device(error)
     if found is None:
@@ -57,7 +57,7 @@ def said(error: BaseException) -> str:
 
 
 def broken_here() -> str | None:
-    """Return the error of this process's GPU in one line; None if the GPU works, or if torch does not use it."""
+    """Return the error of this process's GPU in one line; None if the GPU works, or if torch uses none."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None

@@ -61,12 +61,12 @@ class Driver:
     """Proposes trials, decides on their reports, ends trials, and records all this in the ledger.
 
     ``ledger``: past events, which the driver replays; new events are appended to it. ``device``: the device of the
-    trials' tasks. ``clock`` returns Unix time in seconds. Only ``search.hours`` and overdue reports depend on it.
-    ``readers`` receive every new event. ``space``: the points (values for all axes) that may be proposed; None means
-    the study's whole space. ``first``: new events to append before all others. ``replay_to``: readers of the replayed
-    events and of ``first``; they get an event after the driver has applied it. ``parameters`` returns the number of
-    parameters of a config, or None if the config's network cannot be built. It is called only if this number is an
-    objective.
+    trials' tasks. ``clock`` returns Unix time in seconds, which events record. Only the decisions on ``search.hours``
+    and on overdue reports depend on it. ``readers`` receive every new event. ``space``: the points (values for all
+    axes) that may be proposed; None means the study's whole space. ``first``: new events to append before all others.
+    ``replay_to``: readers of the replayed events and of ``first``; they get an event after the driver has applied it.
+    ``parameters`` returns the number of parameters of a config, or None if the config's network cannot be built. It is
+    called only if this number is an objective.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Driver:
                 reader(event)
         if first:
             self._write(first)
-        self.record.working.rests()  # the last driver may have been killed
+        self.record.working.rests()  # the last driver may have been killed; the time since then does not count
         self._asked = Requests(folder.asked) if folder.ablation is None else None
         self.turns = 1
         """Largest number of trials that take turns in one process. The wait for a report is multiplied by it."""
@@ -149,7 +149,7 @@ class Driver:
 
     @property
     def over(self) -> bool:
-        """Whether no trial is running: all have paused or ended."""
+        """Whether no trial is running: all are paused or have ended."""
         return not self._state.active
 
     @property
@@ -160,7 +160,9 @@ class Driver:
 
     @property
     def ready(self) -> int:
-        """Upper bound on the number of trials that run or could begin now. More capacity is of no use to an engine."""
+        """Upper bound on the number of trials that run, or that are new and could begin now. Paused trials are not
+        counted, even if they are due for promotion.
+        """
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
         given = min(left, len(self._state.asked))
@@ -219,8 +221,8 @@ class Driver:
         return True
 
     def silent(self) -> list[int]:
-        """Return the running trials whose next report is overdue by ``search.time_limit``. After the study's hours,
-        there is a last wait for reports. Once that wait is over, return all running trials.
+        """Return the running trials whose next report is overdue according to ``search.time_limit``. After the study's
+        hours, there is a last wait for reports. Once that wait is over, return all running trials.
         """
         now = self._clock()
         if self.record.over is not None and self._patience is not None and self._patience.is_over(now):
@@ -276,8 +278,8 @@ class Driver:
 
     def report(self, number: int, result: EpochResult) -> Decision:
         """Record an epoch of a trial, decide whether the trial continues, and return the decision. The report, the
-        decision and any end of the trial are one append to the ledger. If a next group of racing seeds is to be
-        trained, the action is ``pause``, and ``next`` returns a task with that group.
+        decision and any end of the trial are one append to the ledger. If the report completes a group of racing seeds
+        and a further group is to be trained, the action is ``pause``, and ``next`` returns a task with that group.
         """
         self.take_asked()
         reported = Reported(
@@ -345,7 +347,9 @@ class Driver:
             self._waiting.append(number)
 
     def returned(self, number: int) -> None:
-        """Record that a trial completed before its last possible epoch, because the user's function returned."""
+        """Record that a trial completed before its last possible epoch, because the user's function returned or the
+        user's own loop ended the trial.
+        """
         self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
     def measurements(self) -> list[Measurement]:
@@ -406,7 +410,7 @@ class Driver:
 
     def _new_trial(self) -> int | None:
         """Propose and record the next trial to train, and return its number; None if there is none now. If rungs are in
-        epochs, a trial equal to a known one is not trained, but recorded with the known results.
+        epochs, a trial that repeats a known one (``KnownTrials``) is recorded with the known results, not trained.
         """
         while not self._all_proposed:
             number = len(self.record.trials)
@@ -495,7 +499,9 @@ class Driver:
         return left if (state.proposer.waits and state.active) or state.ask(trials) is not None else 0
 
     def _end(self, numbers: Sequence[int], message: str = "") -> None:
-        """End trials that cannot be promoted any more, or for which no time is left."""
+        """Record in one append that trials end as ``stopped``, for a reason other than a scheduler's decision on a
+        report: for example that they cannot be promoted any more, or that no time is left.
+        """
         time = self._clock()
         ends = [Ended(time=time, trial=number, reason="stopped", message=message) for number in numbers]
         for event in ends:

@@ -46,7 +46,7 @@ KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 class Fault:
     """The failure of an attempt at a trial. ``reason``: the kind of failure, such as ``crashed``. ``message``: one line
     that describes it. ``weights_lost``: whether the trial must be trained again, since its weights are lost.
-    ``broken``: the side at fault if the process can no longer use its GPU; otherwise None.
+    ``broken``: if the process can no longer use its GPU, the side at fault (the program or the device); otherwise None.
     """
 
     reason: FaultReason

@@ -26,9 +26,9 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def source_of(function: Callable[..., object], direction: Direction = "maximize") -> FunctionSource:
-    """Identify a function by its name, its file and a digest of its source code. Without source code, the digest is of
-    the bytecode. Raises UserError for an unknown direction. Raises UserError also for a function that takes neither a
-    config alone nor a config and a report.
+    """Identify a function by its name, its file and a digest of its source code and of arguments that partials have
+    bound. Without source code, the digest is of the bytecode. Raises UserError for an unknown direction, and for an
+    object that is no function (``_check_kind``) or takes neither a config alone nor a config and a report.
     """
     if not callable(function):
         raise UserError(f"objective: got {function!r} (allowed: a function of a config and a report)")
@@ -47,8 +47,8 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
 
 
 def _check_kind(function: Callable[..., object], inner: object) -> None:
-    """Raise UserError for what can be called, but then computes no score: a class, or a function that is suspended.
-    ``inner``: the function that runs.
+    """Raise UserError for a callable whose call computes no score: a class, an async function or a generator.
+    ``inner``: the function that runs or, for a callable object, its class.
     """
     runs = getattr(inner, "__call__", inner) if inspect.isclass(inner) else inner  # noqa: B004 (the method itself)
     kinds = {

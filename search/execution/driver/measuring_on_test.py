@@ -17,14 +17,18 @@ from skipstack.search.study.task import Measured, TrialTask, Workers, task_of
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measurement of ``task`` on the test split. ``training``: if the weights are lost, tasks to run first."""
+    """A measurement of ``task`` on the test split. ``training``: tasks that first train the trial again; empty unless
+    its weights are lost.
+    """
 
     task: TrialTask
     training: tuple[TrialTask, ...] = ()
 
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
-    """Return the measurement of trial ``number`` of a study."""
+    """Return the measurement of trial ``number``. It trains the trial again if the last measurement had to report that
+    the weights are lost.
+    """
     trial = record.trials[number]
     task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)
     lost = bool(trial.untested) and trial.untested[-1].then == "train"
@@ -48,7 +52,9 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
 
 
 def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
-    """Yield a task for each group of seeds, for its last epoch. The task's worker also trains the earlier epochs."""
+    """Yield a task for each group of seeds that counts in the trial's score, for the group's last epoch. The task's
+    worker also trains the earlier epochs.
+    """
     earlier: tuple[int, ...] = ()
     for group in groups(trial.reports):  # several groups if the seeds race
         seeds = group[0].seeds or trial.seeds

@@ -64,7 +64,8 @@ class StudyState:
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
-        asked = sum(len(extension.points) for extension in extensions)  # users may add points at any time
+        # Users may add points at any time. These do not count in the proposer's own number of trials.
+        asked = sum(len(extension.points) for extension in extensions)
         self.proposer = proposer(
             search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
         )
@@ -82,11 +83,11 @@ class StudyState:
         self.requests: set[str] = set()
         """The names of the requests whose points were added to the study."""
         self.active: set[int] = set()
-        """Trials that have neither paused nor ended."""
+        """Trials that have begun, are not paused and have not ended."""
         self._written = written
 
     def ask(self, number: int) -> Point | None:
-        """Return the point of trial ``number``, the next one; None if there is none now. The state does not change.
+        """Return the point of the next trial, ``number``; None if there is none now. The state does not change.
         First comes the base config, if the space contains it. Then come points that users requested, points that were
         good on other corpora, and points of the proposer. The base is never stopped early, since every difference is
         measured from it. Some ablations begin without it (``begins_with_base``).
@@ -99,7 +100,7 @@ class StudyState:
         return first[0] if first else self.proposer.ask(number)
 
     def extension(self, name: str, request: Request, time: float) -> Extended:
-        """Return the event that extends the study by the points of the request ``name``, as far as they are new. Raises
+        """Return the event that extends the study by those points of the request ``name`` that are new. Raises
         UserError for a point that the study's space does not allow.
         """
         points: dict[str, Point] = {}

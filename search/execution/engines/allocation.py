@@ -46,8 +46,8 @@ class Allocator:
         return self._made(now, [(now[machine][0], each.answer()) for machine, each in self._asked.items()])
 
     def look(self) -> bool:
-        """Allocate again if the machines have changed. Return whether the allotment or its words changed. A new machine
-        that cannot report its GPU's size is ignored; a trial on that machine reports the reason.
+        """Allocate again if the machines have changed. Return whether the allotment or its words changed. If a new
+        machine cannot report its GPU's size, the sizes of the others count; a trial on that machine reports the reason.
         """
         now, before = self._machines(), self._allotment
         if before is None or now == self._of or not slots([has for _, has in now.values()], before.resources):

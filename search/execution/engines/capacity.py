@@ -52,9 +52,9 @@ def slots(machines: Iterable[Resources], trial: Resources) -> int:
 
 
 def enlarged(ordinary: Resources, share: int, machines: Iterable[Resources]) -> Resources:
-    """The ``ordinary`` resources of a trial times ``share``, at most those of a single machine. This is the machine
-    that allows the most GPUs or, in a tie, the most CPUs. A share of a GPU grows to one GPU at most. Resources that fit
-    no machine are not changed.
+    """The ``ordinary`` resources of a trial times ``share``, as far as a single machine has them: the machine that
+    allows the most GPUs or, in a tie, the most CPUs. A share of a GPU grows to one GPU at most. Resources that fit no
+    machine are not changed.
     """
     homes = [machine for machine in machines if slots([machine], ordinary)]
     largest = [
@@ -158,7 +158,7 @@ class Allotment:
     shares: GpuShares | None = None
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``ordinary`` would return without waiting, as ``GpuShares.is_known``."""
+        """Whether ``ordinary`` would return without waiting. Starts the memory count, like ``GpuShares.is_known``."""
         return self.shares is None or self.shares.is_known(task)
 
     def after(self, former: "Allotment | None") -> "Allotment":
@@ -202,8 +202,8 @@ def allotted(
     ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` means the share that the trial needs, or no GPU if
     no machine has one or ``device`` is ``cpu``. ``device``: the device that trials are to use. ``machines``: the
     resources of each machine. ``cpus_per_trial``: the CPUs for each trial. ``sizes`` returns the sizes of the machines'
-    GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: the word for
-    the owner of these resources in the line for the user: ``trial``, or a word for a program of several trials.
+    GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: who gets
+    these resources, in the line for the user: ``trial``, or words for several trials that train as one program.
 
     With ``auto``, GPUs are not used if torch finds none on any machine, and the line for the user says so. Raises
     UserError if ``device`` is a GPU and no GPU can be used, if torch finds the GPUs of only some machines, or if no

@@ -18,8 +18,8 @@ Answer = TypeVar("Answer")
 
 class SerialEngine(Engine):
     """Runs all trials in this process: for tests, for debugging, for machines without Ray, and for several trials that
-    train as one program on a GPU. The order of events is reproducible. ``device``: the device that ``words`` names;
-    None to name none.
+    train as one batched program, which a GPU computes faster. The order of events is reproducible. ``device``: the
+    device that ``words`` names; None to name none.
 
     Up to ``trials`` trials are in progress at a time and take turns, one epoch each. In each round, the trials with the
     fewest epochs train, so that they catch up. Trials with equally many epochs train together if ``worker`` supports
@@ -117,7 +117,7 @@ class _Held:
                 driver.given_up(attempt.number)
             except UserError:
                 raise
-            except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+            except Exception as error:  # noqa: BLE001 (any error of a trial ends that trial, not the study)
                 fault = fault_of(error)
                 driver.faulted(attempt.number, fault)
                 self._end(attempt)

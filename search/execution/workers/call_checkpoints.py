@@ -83,7 +83,9 @@ class CallCheckpoints:
             self._settle()
 
     def reports(self, epoch: int, report: Mapping[str, float]) -> None:
-        """If there is a checkpoint of this epoch, store a report in it before the report is made."""
+        """Store ``report`` in the checkpoint of this epoch, if there is one without a report. Call this before the
+        report is handed over.
+        """
         awaits, self._awaits_report = self._awaits_report, None
         if awaits is not None and awaits.epoch == epoch:
             with own_file_interrupts(self._folder):

@@ -35,9 +35,10 @@ class FunctionWorkers(Workers):
 
 @final
 class FunctionWorker(Worker):
-    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds. After
-    the call of a seed has returned, its last report counts. A new worker starts all calls again: a function continues
-    only if it restores its checkpoint or its own saved state. Epochs in the ledger are not reported again.
+    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds. Once the
+    call of a seed has returned, its last report also counts in later epochs. A new worker starts all calls again: a
+    function continues only if it restores its checkpoint or its own saved state. Epochs in the ledger are not reported
+    again.
     """
 
     def __init__(self, task: TrialTask, function: Objective, cpus: int | None, runs: TrackedRuns) -> None:

@@ -16,7 +16,7 @@ from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 @dataclass(frozen=True)
 class LoggedWorkers(Workers):
     """Creates workers that train exactly like the workers of ``workers``, with their output in the logs of their
-    trials. ``own_process``: whether the process runs only trials, one at a time, as on Ray. If so, all its output is
+    trials. ``own_process``: whether the process runs only trials, which take turns, as on Ray. If so, all its output is
     captured, otherwise only that of Python code.
     """
 

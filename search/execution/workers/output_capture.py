@@ -49,7 +49,8 @@ _lock = threading.Lock()
 @contextmanager
 def captured(log: TrialLog, *, own_process: bool) -> Iterator[None]:
     """Capture in ``log`` the output of the block, and the traceback of an error that leaves the block. ``own_process``:
-    whether this process runs only trials, one at a time. If so, output of C code and child processes is captured, too.
+    whether this process runs only trials, which take turns. If so, the output of C code and of child processes is
+    captured, too.
     """
     log.begin()
     before = _listener.set(log)
@@ -128,7 +129,7 @@ def _tell(stream: TextIO, text: str) -> None:
 def _streams_captured(log: TrialLog) -> Iterator[None]:
     with _lock:
         if not _listening:
-            found = _streams().items()  # a function may have kept a captured stream
+            found = _streams().items()  # a function may have put back a captured stream that it kept
             _exchange(
                 {name: _CapturedStream(stream) for name, stream in found if not isinstance(stream, _CapturedStream)}
             )

@@ -11,8 +11,8 @@ from skipstack.spaces.trial import TrialConfig
 
 
 def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
-    """The config that trials must have in common to share a program with ``subject``; None if ``subject`` trains by
-    itself. ``on_cpu``: whether the trials train on a CPU, where some networks train by themselves.
+    """The config of ``subject`` with a fixed value in each field in which trials of one program may differ; None if
+    ``subject`` trains by itself. ``on_cpu``: whether trials train on a CPU, where some networks train by themselves.
     """
     if not isinstance(subject, TrialConfig):
         return None
@@ -23,8 +23,8 @@ def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
 
 
 def program_of(task: TrialTask, trials: int) -> TrialTask | None:
-    """Return the batched program that this trial can share with others; None if it trains by itself. The program is
-    described as a trial that has the lanes of ``trials`` such trials. Trials with equal programs may train together.
+    """Return a task that describes the batched program of ``trials`` trials like this one, with as many seeds as all of
+    them; None if this trial trains by itself. Trials with equal programs may train together.
     """
     config = shared_config(task.config, on_cpu=task.device == "cpu")
     if config is None or task.time_left is not None or task.share > 1:

@@ -73,7 +73,7 @@ class Values(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """The report of an epoch by one seed: its score, further metrics, and the seconds that the function took."""
+    """One seed's report of an epoch: its score, further metrics, and the seconds that the function took."""
 
     epoch: int
     score: float
@@ -148,7 +148,7 @@ class NoRun(TrackedRun):
         """Do nothing: the run never began."""
 
     def returned(self, *, failed: bool = False) -> None:
-        """Do nothing: there is no MLflow, or no study in it."""
+        """Do nothing: there is no run to end."""
 
 
 def _nothing(*_: object) -> None:
@@ -211,7 +211,8 @@ class Report:
         models and autologging write to it. It stays active until the function ends, or until a block ``with
         report.mlflow_run:`` ends.
 
-        The run is the trial's run. If the trial has several calls, each call has its own run below the trial's run.
+        If the trial has a single call, this is the trial's run. If it has several, each call has its own run below the
+        trial's run.
         Raises ReportError if the study is not recorded in MLflow, or if this process cannot reach MLflow's store.
         """
         return self._tracked.begin()

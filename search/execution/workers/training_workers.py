@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @final
 class TrainingWorkers(Workers):
     """Creates a ``TrainingWorker`` for each trial. A process that creates no worker, like the driver's, does not load
-    torch (200 MB). ``shared``: whether trials of this process train together as one program, if they can
+    torch (200 MB). ``shared``: whether trials of this process train together as one batched program, if they can
     (``models/training/together.py``).
     """
 

@@ -133,7 +133,9 @@ class TrialLog:
         self._try(partial(self._append, lines.encode(errors="backslashreplace")))
 
     def _redacted(self, text: str) -> str:
-        """Return the text without secrets. The environment is searched again after ``SECRETS_KEPT`` seconds."""
+        """Return the text without secrets. The environment is searched for secrets again after ``SECRETS_KEPT``
+        seconds, or if its number of variables has changed.
+        """
         now, variables = time.monotonic(), len(os.environ)
         if now > self._secrets_until or variables != self._variables:
             self._redact, self._secrets_until, self._variables = redacting(), now + SECRETS_KEPT, variables

@@ -46,7 +46,7 @@ from skipstack.spaces.trial import TrialConfig, as_network
 LOG = logging.getLogger(__name__)
 
 WIDEST_FUSED_ON_CPU = 256
-"""Largest number of hidden units for which training all lanes in one batch is faster on a CPU."""
+"""Largest number of hidden units for which a CPU trains all lanes faster in one batch than one after another."""
 
 
 class TrainingWorker(Worker):
@@ -57,9 +57,9 @@ class TrainingWorker(Worker):
     race (train in groups, one after another), each group after the first has its own two files. After the last epoch of
     such a group, the group's best weights are appended to those of earlier groups.
 
-    ``together``: joins trials of this process that can train as one program. If it is None, the trial trains by itself.
-    A trial with a time limit also does, since an epoch of the program takes the time of all its lanes. On a CPU, so
-    does a trial whose results might differ in any bit in a shared program.
+    ``together``: joins trials of this process that can train as one batched program. A trial trains by itself if
+    ``together`` is None, or if it has a time limit, since an epoch of the program takes the time of all its lanes. On a
+    CPU, a trial also trains by itself if its results in a shared program might differ in any bit.
     """
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
@@ -99,8 +99,9 @@ class TrainingWorker(Worker):
         self._resume()
 
     def run_epoch(self) -> EpochResult:
-        """Train one epoch and return its result. If an epoch was trained but not reported, only return its result.
-        Raises TimeOverError if the time limit ends before the epoch. Raises OutOfSpaceError or DiskLostError if the
+        """Train the next epoch that is not in the ledger, and return its result. If it was trained already but not
+        reported, only return its result. Without a checkpoint, first train the earlier epochs again. Raises
+        TimeOverError if the time limit ends before the epoch. Raises OutOfSpaceError or DiskLostError if the
         epoch's weights cannot be written. After such an error, another worker can continue from the trial's files.
         """
         self.reported += 1

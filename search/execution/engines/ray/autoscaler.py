@@ -58,7 +58,9 @@ def _asked_of(head: str) -> dict[str, Any] | None:
 
 
 def autoscaler_at(address: str) -> dict[str, Any] | None:
-    """Return the result of ``_kinds`` for the autoscaler at ``address``; None without one. Runs on the head."""
+    """Return the result of ``_kinds`` for the autoscaler of the cluster at ``address``; None without one. If the
+    autoscaler's config cannot be read, both values are None. Runs on the head.
+    """
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
         if f"--gcs-address={address}" in command:

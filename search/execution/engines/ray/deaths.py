@@ -48,8 +48,8 @@ class Kernel:
 
 
 class Death:
-    """Finds the cause of the death of ``process``. ``machine``: the node id of its machine. ``error``: Ray's error.
-    ``words``: Tune's record of the error. ``kernel``: counts kills for lack of memory on this machine.
+    """Finds the cause of the death of ``process``. ``machine``: the node id of its machine. ``error``: Ray's error,
+    if any. ``words``: Tune's record of the error. ``kernel``: counts kills for lack of memory on this machine.
 
     When a machine is switched off, its processes die before the cluster notices. So after a death without a known cause
     on another machine, a task of some seconds is sent to that machine. Until the task has succeeded or failed, the

@@ -82,8 +82,8 @@ TOLD_EVERY: Final = 30.0
 
 class RayEngine(Engine):
     """Runs trials in actors of a Ray cluster: the cluster at ``address``, or one that this process has joined already.
-    Without either, a new cluster is started on this machine, which ends with the study. ``close`` restores the settings
-    of the process and of Ray. Raises UserError without a cluster that answers and has resources for ``device``.
+    Without either, a new cluster is started on this machine. ``close`` ends such a cluster, and restores the settings
+    of the process and of Ray. Raises UserError if no cluster answers, or if it has no resources for ``device``.
 
     ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the share that the trial needs
     (``search/execution/engines/capacity.py``). ``cpus_per_trial``: the CPUs for each trial. A trial that ran out of
@@ -296,7 +296,7 @@ class RayEngine(Engine):
 
     def _look(self) -> None:
         """Check which machines have joined or left, allocate the resources of trials again, and tell the user of
-        changes. Does nothing within ``LOOKED_AT`` seconds of the last check.
+        changes. Does nothing in a cluster that was started here, or within ``LOOKED_AT`` seconds of the last check.
         """
         now = time.monotonic()
         if not self._joined or now - self._looked < LOOKED_AT:
@@ -324,7 +324,7 @@ class RayEngine(Engine):
 
     @property
     def _copies(self) -> bool:
-        """Whether files can be copied to other machines. Those cannot reach a driver that is a Ray client."""
+        """Whether files can be copied to other machines. False in a Ray client, which other machines cannot reach."""
         return not ray.util.client.ray.is_connected()
 
     def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:

@@ -97,7 +97,7 @@ def check_this_machine() -> None:
 def raylet_socket() -> Path | None:
     """The socket of the raylet (Ray's process that manages a machine) of this machine; None in a Ray client of a remote
     cluster. The socket shows whether the raylet still listens, and its path contains the folder of Ray's logs. Ray's
-    public interface tells neither.
+    public interface gives neither the raylet's state nor this folder.
     """
     if ray.util.client.ray.is_connected():
         return None

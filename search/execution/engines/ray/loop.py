@@ -72,9 +72,9 @@ class Slot:
     """A process of the cluster that trains or measures trials, or that is still to start.
 
     ``resources``: the resources that it takes. ``greeting``: its process and GPUs; None before the process has started.
-    ``program``: the program that its trials share; None if it trains one trial by itself. ``tasks``: the trials that it
-    trains, by number. ``measures``: the number of a trial that it measures instead. ``is_fence``: whether it takes no
-    work, and only occupies an excluded GPU.
+    ``program``: describes the batched program of its trials (``Sharing``); None if it trains one trial by itself.
+    ``tasks``: the trials that it trains, by number. ``measures``: the number of a trial that it measures instead.
+    ``is_fence``: whether it takes no work, and only occupies an excluded GPU.
     """
 
     resources: Resources
@@ -175,12 +175,12 @@ class StudyLoop:
         self.finished = False
         """Whether nothing is left to train or to measure."""
         self.fault: BaseException | None = None
-        """The first error that a call from Tune raised, kept here because Tune wraps or ignores such errors."""
+        """The first error that was raised in a call by Tune, kept here because Tune wraps or ignores such errors."""
 
     # Requests and results of Tune
 
     def open(self, name: str) -> Resources | None:
-        """Open a slot named ``name`` by Tune, and return its resources; None if no further slot is of use now."""
+        """Open a slot, which Tune calls ``name``, and return its resources; None if no further slot is of use now."""
         self.on_begun()
         if not self.slots:
             self.turn()  # without slots, Tune does not call choose_trial_to_run
@@ -311,7 +311,8 @@ class StudyLoop:
 
     def _may_open(self, needs: Resources, *, only_ready: bool = False) -> bool:
         """Whether a further slot of these resources is of use: it fits the cluster, and there are jobs for it. Unless
-        ``only_ready``, a slot that does not fit yet is of use, too, if no open slot suits and no slot is opening.
+        ``only_ready``, a slot that the cluster cannot hold yet is of use, too, if no open slot suits and no slot is
+        opening.
         """
         among = [each for each in self.slots.values() if not each.is_fence]
         measurements = sum(isinstance(job, Measurement) for job in self._waiting)
@@ -346,8 +347,8 @@ class StudyLoop:
 
     def _occupied(self, slot: Slot, left: tuple[int, ...], parting: tuple[int, ...]) -> bool:
         """Send a slot orders for its next step, and return whether the slot stays open. The slot gets new work if it
-        has none, or if its program takes further trials. ``left``: trials that have left the slot. ``parting``: trials
-        that only send files.
+        has none, or if further trials can join its program. ``left``: trials that have left the slot. ``parting``:
+        trials that only send files.
         """
         joined: Sequence[TrialTask] = ()
         measurement: Measurement | None = None
@@ -449,8 +450,9 @@ class StudyLoop:
         return self._allocator.allotment.confined(task, slot.resources)
 
     def _mates(self, slot: Slot, count: float) -> list[TrialTask]:
-        """Take up to ``count`` trials of a slot's program, from the waiting ones and from the driver. Further trials of
-        the driver join the waiting ones, up to ``most`` of ``Sharing``, so that trials of one program meet.
+        """Take up to ``count`` trials that share a slot's program, from the waiting trials and from the driver. Trials
+        of the driver that do not share it wait for other slots. No more are taken from the driver once ``Sharing.most``
+        jobs wait.
         """
         found: list[TrialTask] = []
         while slot.program is not None and len(found) < count:
@@ -604,7 +606,9 @@ class StudyLoop:
             self.driver.not_continued(task.number)
 
     def _end_silent(self, silent: frozenset[int]) -> None:
-        """End the processes of trials whose report is overdue. ``silent``: the numbers of these trials."""
+        """End the processes of trials whose report is overdue. Other trials of these processes are retried, unless the
+        study's hours are over. ``silent``: the numbers of the overdue trials.
+        """
         over = self.driver.record.over is not None
         for name, slot in list(self.slots.items()):
             if slot.greeting is None or silent.isdisjoint(slot.tasks):

@@ -316,7 +316,7 @@ def _check_cluster(address: str | None) -> None:
 
 
 def _other_versions(message: str) -> str | None:
-    """A line for the user about differing versions of Ray or Python, from Ray's error message, or None."""
+    """A line for the user about differing versions of Ray or Python; None if Ray's message is about something else."""
     found = re.search(MISMATCH, message)
     if found is None:
         return None

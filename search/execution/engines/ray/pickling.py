@@ -46,7 +46,9 @@ def _variable(function: object, around: tuple[object, ...] = ()) -> tuple[str, o
 
 
 def _variables(function: object) -> Mapping[str, Any]:
-    """The variables that a function takes from around it. For another callable object, its attributes."""
+    """The variables, by name, that a function takes from enclosing scopes and from its module. For a partial, its
+    function and arguments; for a method, also its object; for another callable object, its attributes.
+    """
     if isinstance(function, partial):
         by_position = {f"args[{at}]": each for at, each in enumerate(function.args)}
         return {"func": function.func, **by_position, **function.keywords}

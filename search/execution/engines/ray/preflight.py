@@ -26,8 +26,7 @@ class Preflight:
     machine sees the folder of the study's trials. ``copies``: whether files are copied to machines that do not see this
     folder. ``corpora``: the paths and fingerprints of the corpora. ``vectors``: the paths and SHA-256 digests of the
     pretrained vectors. ``code``: the version of the driver's code. ``own``: the files of users' code that the study
-    needs. Those that only the driver needs are left out: workers read prepared
-    corpora, and decide nothing.
+    needs. Files that only the driver needs are left out: workers read prepared corpora, and decide nothing.
     """
 
     mark: Mark

@@ -17,8 +17,7 @@ TOKENS: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 @contextmanager
 def authenticated(*, own: bool) -> Iterator[None]:
     """Make this process and its child processes authenticate to clusters by a token during the block, unless the user
-    has set another mode. Changes nothing for a Ray without tokens (before 2.52), or if ``_read_anew`` finds no
-    function.
+    has set another mode. Changes nothing for a Ray without tokens (before 2.52), or if ``_read_anew`` returns None.
 
     ``own``: whether a cluster is started here. If so, and if the user has no token, a new one is set in the
     environment. Ray itself would write a token into the user's home, which may not be writable. Two clusters that start

@@ -45,7 +45,7 @@ class Greeting:
 class WorkerProcess(tune.Trainable):  # type: ignore[misc]
     """Trains and measures trials in a slot of a study. The first step returns a ``Greeting``. Each later step carries
     out the orders that have arrived (``orders.py``). If no order has given an outcome, the step also trains an epoch of
-    the trials with the fewest epochs. A process has several trials only if they share a program.
+    the trials with the fewest epochs. A process has several trials only if they can train as one batched program.
     """
 
     def setup(self, config: dict[str, Any]) -> None:
@@ -155,7 +155,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
             return type(cause)(f"{cause}; met on machine {own_gpus().name}") if joined else cause
         except (UserError, PartedError) as cause:
             return cause
-        except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+        except Exception as error:  # noqa: BLE001 (any error of a trial ends that trial, not the study)
             if attempt is not None:
                 self._end(attempt)
             return fault_of(error)

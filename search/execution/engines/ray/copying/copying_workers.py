@@ -35,7 +35,7 @@ class PartedError(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnsentResult(EpochResult):
-    """The result of an epoch of which some files are still only on the worker's machine."""
+    """The result of an epoch, while some of the trial's files are still only on the worker's machine."""
 
     @classmethod
     def of(cls, result: EpochResult) -> Self:
@@ -146,8 +146,8 @@ class CopyingWorkers(Workers):
 @final
 class CopyingWorker(Worker):
     """Trains like a worker of ``copying.workers``, in a folder of this machine, and sends its files to the server. If
-    the trial may end or pause after an epoch, files are sent before the epoch's report. Otherwise they are sent at the
-    times of a ``Pace``. If the machine is lost, epochs whose files were not sent are trained again.
+    the trial may end or pause after an epoch, files are sent before the epoch's report. Otherwise a ``Pace`` decides
+    when they are sent. If the machine is lost, epochs whose files were not sent are trained again.
     """
 
     def __init__(self, task: TrialTask, copying: CopyingWorkers) -> None:
@@ -160,7 +160,7 @@ class CopyingWorker(Worker):
             self._sent: Mapping[str, Version] = {}
             here, self._place = leaving.enter_context(copying.placed(task, trains=True))
             if task.attempt > 1 or task.earlier or task.reported:  # otherwise no worker has trained the trial before
-                self._check_goes_on()  # the trial may have ended before an earlier worker lost its folder
+                self._check_goes_on()  # an earlier worker may have lost its folder after the trial ended
                 sizes = self._server.begin(task.number, task.attempt)
                 unpacked(sizes, partial(self._server.file_piece, task.number), here.folder)
                 self._sent = self._place.files()

@@ -42,7 +42,7 @@ class FileService(Protocol):
         """Read up to ``PIECE`` bytes of the file ``name`` of a store, from position ``start`` on."""
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt. Return the sizes of the files from which it goes on, by file name."""
+        """Claim a trial's folder for an attempt. Return the sizes in bytes of the files to continue from, by name."""
 
     def files(self, trial: int) -> dict[str, int]:
         """The files of a trial, with their sizes in bytes."""
@@ -151,8 +151,8 @@ class FileServer(FileService):
             yield self._folder.trial(trial)
 
     def _claim(self, folder: Path, attempt: int, names: Sequence[str]) -> None:
-        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed it. The same
-        holds for the folder of each group of racing seeds to which one of the files ``names`` belongs.
+        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed it, or has
+        claimed the folder of a group of racing seeds to which one of the files ``names`` belongs.
         """
         groups = {group for name in names if (group := _group(name)) is not None}
         for each in (folder, *(folder / group for group in groups)):

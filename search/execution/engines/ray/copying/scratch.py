@@ -201,7 +201,8 @@ def user_folder() -> Path:
     """Return the folder of this user's temporary folders, created if it does not exist. Raises UserError if it cannot
     be created, and if other users own it or can write into it.
 
-    If temporary files are cleaned up while a process writes there, it may make the folder anew as others can read it.
+    Permissions of others to read it are removed: if a clean-up of temporary files deletes the folder while a process
+    writes there, that process may create it again with such permissions.
     """
     try:
         folder = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getuid()}"
