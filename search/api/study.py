@@ -125,8 +125,10 @@ class Study:
         return self.frames.exploration((by,) if isinstance(by, str) else by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
-        """The table of the search's analysis as a frame, with a row for each value of each axis. ``by``: the axes;
-        empty means all axes. Raises UserError for an unknown axis.
+        """The table of the search's analysis as a frame. It begins with the rows ``baseline``, ``base`` and ``best``,
+        as far as these are known. Then it has a row for each value of each axis. A continuous axis, or one of many
+        numbers, is divided into ranges instead. ``by``: the axes; empty means all axes. Raises UserError for an unknown
+        axis.
         """
         from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
 
