@@ -70,7 +70,9 @@ class OwnLoop:
             return None if task is None else AskedTrial(task, driver, self._engine)
 
     def finish(self) -> None:
-        """Finish the study and publish it in MLflow. Raises UserError if a trial is open, or was not asked for yet."""
+        """Finish the study and publish it in MLflow. Raises UserError if a trial is open or can still be asked for, and
+        any exception that ended the study.
+        """
         with self._engine.turn:
             if not self._at_end():
                 raise UserError(
