@@ -81,12 +81,12 @@ LONGEST_TITLE: Final = 200
 class Run:
     """A study that is ready to run; ``finish`` runs it to its end.
 
-    ``folder``: the study's folder. ``execution``: the run options. ``engine``: the started engine; None if the study is
-    already finished. ``resuming``: whether an earlier process started the study. ``first``: the first events to write
-    in this run. ``data_dir`` and ``corpus_folder``: the folders with the study's corpora. ``ablation``: the number of
-    the ablation to run; None means the search. ``tracker``: the process that writes to MLflow; None without MLflow.
-    ``listeners``: the process of the listeners in ``--also``; None without any. ``missing``: a line on each failure to
-    pass events on to MLflow or the listeners.
+    ``folder``: the study's folder. ``execution``: the run options. ``engine``: the started engine; None if no trial is
+    to be run. ``resuming``: whether an earlier process started the search or the ablation. ``first``: the first events
+    to write in this run. ``data_dir`` and ``corpus_folder``: the folders with the study's corpora. ``ablation``: the
+    number of the ablation to run; None means the search. ``tracker``: the process that writes to MLflow; None without
+    MLflow. ``listeners``: the process of the listeners in ``--also``; None without any. ``missing``: a line on each
+    failure to pass events on to MLflow or the listeners.
     """
 
     folder: StudyFolder
@@ -123,8 +123,7 @@ class Run:
 
     @contextmanager
     def finished(self) -> Iterator[StudyRecord]:
-        """Runs the study to its end. If it is already finished, only passes missing events on to MLflow and the
-        listeners.
+        """Runs the study to its end. Without an engine, only passes missing events on to MLflow and the listeners.
 
         The body of the ``with`` statement receives the record once all trials have ended and the selected trials are
         evaluated on the test split. On exit, and after an error, the engine is closed and the last events are written

@@ -55,8 +55,8 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """Yields each split with its files, or with the number of sentences to generate. Further files of a corpus are not
-    yielded; they are assumed to lie in the same folders.
+    """Yields each split with its files, or with the number of sentences to generate. A second file that a format reads
+    (``FileCorpus.beside``) is not yielded, since it lies in the same folder.
     """
     files = corpus.files if isinstance(corpus, FileCorpus) else {}
     for split in SPLITS:
