@@ -22,11 +22,12 @@ from skipstack.spaces.function import is_imported
 
 @dataclass(frozen=True, slots=True)
 class PreparedAblation:
-    """An ablation that is ready to begin.
+    """An ablation, or a later part of one, that is ready to begin.
 
-    ``path``: the study's folder. ``record``: the record of the study's search. ``planned``: the plan of the ablation.
-    ``experiment``: the plan of its first part, which is the search of an arm if rows are tuned again, and otherwise the
-    ablation itself. ``first``: the first events of this part.
+    ``path``: the study's folder. ``record``: the study's record. ``planned``: the plan of the whole ablation; for a
+    later part, the same as ``experiment``. ``experiment``: the plan of the part that begins now. If rows are tuned
+    again, the first part is the search that tunes the first row (its arm, ``Tuning``); otherwise it is the whole
+    ablation. ``first``: the first events of ``experiment``.
     """
 
     path: Path
@@ -75,8 +76,9 @@ def prepare_ablation(
 
 
 def prepare_next_part(path: Path, *, code: Sequence[Path] = ()) -> PreparedAblation | None:
-    """Prepare what follows the last ablation of the study in the folder ``path``: another arm, the comparison of the
-    arms, or further seeds. Returns None if nothing follows it, or if it is not finished.
+    """Prepare the next part of the last ablation of the study in the folder ``path``: the search of another arm
+    (``Tuning``), the comparison of the arms, or a round with further seeds. Returns None if the study has no ablation,
+    if the last one is not finished, or if it has no further part.
 
     ``code``: as in ``prepare_ablation``. Raises UserError as ``read_study``, ``load_constraints``, ``load_code``,
     ``first_events`` and ``next_part`` do.

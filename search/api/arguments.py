@@ -1,4 +1,4 @@
-"""Checks the types of what callers of the library give, before it is used: a path is a path, and a list is a list."""
+"""Checks the arguments of the library's functions before they are used: that a path is text or a Path, for example."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from skipstack.spaces.function import Direction
 from skipstack.spaces.python_space import PythonSpace
 
 Check = tuple[Callable[[Any], bool], str]
-"""Whether a value fits, and what fits, in words."""
+"""A function that says whether a value is allowed, and the allowed values in words, for the error."""
 
 
 def _is_path(given: object) -> bool:
@@ -65,12 +65,12 @@ CHECKS: Final[Mapping[str, Check]] = {
 """The check of each argument, by its name."""
 
 REQUIRED: Final = frozenset({"study", "folder", "bundle", "table", "score"})
-"""The arguments that are never None."""
+"""The arguments that may not be None."""
 
 
 def check_arguments(**given: object) -> None:
-    """Raise UserError for the first of the arguments, by name, whose value is of a type that its function does not
-    take. Arguments without a check are left to those who use them.
+    """Raise UserError for the first argument that does not pass its check in ``CHECKS``. None passes, except for
+    arguments in ``REQUIRED``. Arguments without a check are ignored. ``given``: the arguments by name.
     """
     for name, value in given.items():
         if name not in CHECKS or (value is None and name not in REQUIRED):

@@ -48,8 +48,8 @@ LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
 """The minimum address space in bytes, by engine: the smallest in which a small study ran on two CPUs in a test."""
 
 Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
-"""Creates a reader of a study's events, from the record so far and the study's folder. Returns a context manager, which
-is entered while the study runs and gives the reader. The reader is called with each event.
+"""A function of a study's record so far and of its folder. It returns a context manager, which is entered while the
+study runs and yields a reader. The reader is called with each new event.
 """
 
 
@@ -71,9 +71,10 @@ class Execution(RunOptions):
 
     ``function``: the function that trials call; None means that they train the networks of this project. ``say``:
     receives lines of information. ``warn``: receives lines about failures and missing data. ``watch``: creates a reader
-    of the study's events. ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle. This is during the
-    last trials, or after them and before the engine closes. ``compare``: whether all events are compared with MLflow's
-    store, even if the store is marked as having them.
+    of the study's events (``Watch``). ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle and no
+    trial can start, such as during the last trials. If no CPU was idle, it is called after the last trial, before the
+    engine closes. ``compare``: whether all events are compared with MLflow's store, even if the store is marked as
+    having them.
 
     Raises UserError for a value that is not allowed, and if Ray or MLflow is needed but not installed.
     """
@@ -190,7 +191,7 @@ class Execution(RunOptions):
 
     def known_addresses(self, folder: StudyFolder, record: StudyRecord) -> dict[str, str]:
         """The addresses that ``publish`` returns, without asking MLflow. Empty unless MLflow's store is in the study's
-        folder, had all of the study once, and was not changed since.
+        folder, is noted to have all events so far, and has not changed since that note. Empty also with ``compare``.
         """
         noted = complete(folder.runs_database) if self.store is None and not self.compare else None
         if noted is None or noted.made_of != made_of(record.events):
@@ -220,7 +221,7 @@ def cluster(address: str | None) -> str | None:
 
 
 def _names(record: StudyRecord) -> Iterator[str]:
-    """Yields the names of the study's parameters and metrics in MLflow."""
+    """Yields the names of the study's parameters and metrics, before names that MLflow refuses are converted."""
     yield from record.study.space.base.flatten()
     yield from (f"axis.{path}" for path in record.study.space.axes)
     for trial in record.trials.values():

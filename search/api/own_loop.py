@@ -39,9 +39,9 @@ class OwnLoop:
     """A running study for the user's own training loop. ``ask`` returns the next trial. The loop trains the trial, and
     reports with ``AskedTrial.report``. Several threads may use the object.
 
-    Use it as a context manager. On exit without an error, the study is finished if all trials have ended. Otherwise the
-    study is left as if interrupted. ``skipstack.begin`` with the same folder then continues it, and its open trials are
-    returned again.
+    Use it as a context manager. On exit without an error, the study is finished if no trial is open and no further
+    trial can be asked for. Otherwise the study is left as if interrupted. ``skipstack.begin`` with the same folder then
+    continues it, and its open trials are returned again.
 
     ``run``: the started study. ``ended``: called once the study is finished.
     """
@@ -70,7 +70,9 @@ class OwnLoop:
             return None if task is None else AskedTrial(task, driver, self._engine)
 
     def finish(self) -> None:
-        """Finish the study and publish it in MLflow. Raises UserError if a trial is open, or was not asked for yet."""
+        """Finish the study and publish it in MLflow. Raises UserError if a trial is open or can still be asked for, and
+        any exception that ended the study.
+        """
         with self._engine.turn:
             if not self._at_end():
                 raise UserError(

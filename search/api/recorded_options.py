@@ -35,9 +35,9 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
     """Build the ``Execution`` of a study from ``options``, which are given by name. An option that is missing or None
     has its value in the last run of the study in the folder ``before``. Without such a run, it has its default.
 
-    A copied or moved study may come from another person, whose ledger could name any server or file. For such a study,
-    options that name a server, a code file or a listener of the user's own must be in ``options``. Otherwise UserError
-    is raised. (The environment may name the recorded MLflow store instead.)
+    A copied or moved study may come from another person, whose ledger could name any server or file. If the last run of
+    such a study had options that name a server, a code file or a listener of the user's own, they must be in
+    ``options``. Otherwise UserError is raised. (The environment may name the recorded MLflow store instead.)
     """
     given = {name: value for name, value in options.items() if value is not None}
     if code := given.pop("code", ()):
@@ -110,7 +110,8 @@ def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
 
 def placement(execution: Execution, folder: StudyFolder, time: float, *, path: Path | None = None) -> list[Placed]:
     """The event that records the options of this run, in a list. The list is empty if neither the options nor the
-    folder have changed since the last run. ``time``: in Unix seconds. ``path``: the folder's final path.
+    folder have changed since the last run. ``time``: in Unix seconds. ``path``: the final path of a folder that has a
+    temporary name; else None.
     """
     options = {name: getattr(execution, name) for name in OPTIONS}
     options["also"] = with_whole_paths(execution.also)

@@ -81,12 +81,12 @@ LONGEST_TITLE: Final = 200
 class Run:
     """A study that is ready to run; ``finish`` runs it to its end.
 
-    ``folder``: the study's folder. ``execution``: the run options. ``engine``: the started engine; None if the study is
-    already finished. ``resuming``: whether an earlier process started the study. ``first``: the first events to write
-    in this run. ``data_dir`` and ``corpus_folder``: the folders with the study's corpora. ``ablation``: the number of
-    the ablation to run; None means the search. ``tracker``: the process that writes to MLflow; None without MLflow.
-    ``listeners``: the process of the listeners in ``--also``; None without any. ``missing``: a line on each failure to
-    pass events on to MLflow or the listeners.
+    ``folder``: the study's folder. ``execution``: the run options. ``engine``: the started engine; None if no trial is
+    to be run. ``resuming``: whether an earlier process started the search or the ablation. ``first``: the first events
+    to write in this run. ``data_dir`` and ``corpus_folder``: the folders with the study's corpora. ``ablation``: the
+    number of the ablation to run; None means the search. ``tracker``: the process that writes to MLflow; None without
+    MLflow. ``listeners``: the process of the listeners in ``--also``; None without any. ``missing``: a line on each
+    failure to pass events on to MLflow or the listeners.
     """
 
     folder: StudyFolder
@@ -103,7 +103,9 @@ class Run:
     recorded: bool = False
     """Whether MLflow has all events of the study; known once the run has ended."""
     addresses: dict[str, str] = field(default_factory=dict)
-    """The addresses of the study in MLflow, if its store had all of the study before this run."""
+    """The addresses of the study in MLflow, if the study was finished and in MLflow's store before this run; else
+    empty.
+    """
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """The folders that ``skipstack verify`` needs in order to find the corpus of the best trial."""
@@ -121,8 +123,7 @@ class Run:
 
     @contextmanager
     def finished(self) -> Iterator[StudyRecord]:
-        """Runs the study to its end. If it is already finished, only passes missing events on to MLflow and the
-        listeners.
+        """Runs the study to its end. Without an engine, only passes missing events on to MLflow and the listeners.
 
         The body of the ``with`` statement receives the record once all trials have ended and the selected trials are
         evaluated on the test split. On exit, and after an error, the engine is closed and the last events are written
@@ -232,12 +233,13 @@ class Run:
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
     ) -> dict[str, str]:
-        """Publish the report and models of the study in MLflow, and end the process that writes to MLflow. Does nothing
-        if MLflow lacks events of the study. Call this after ``finish``.
+        """Publish the report and models of the study in MLflow, and end the process that writes to MLflow. Publishes
+        nothing if MLflow lacks events of the study, or had all of the study before this run. Call this after
+        ``finish``.
 
         ``made``: creates the report and models from the record and the folder. ``record``: the current record of the
         study with its ablations; read from the ledger if None. Returns the addresses of views in a browser, as
-        ``Execution.publish`` does. Empty if nothing was published.
+        ``Execution.publish`` does; empty if they are not known.
         """
         if self.tracker is None or not self.recorded:
             return self.addresses
@@ -334,8 +336,9 @@ def begin(
 
 def resume(path: Path, execution: Execution, *, enough: bool = False, hours: float | None = None) -> Run:
     """Continue the study in the folder ``path``, and return it ready to run. An interrupted search or ablation can be
-    continued. So can a finished search with requested points and, with ``hours``, a search that ran out of time. In any
-    other case, the returned run trains nothing and only publishes.
+    continued, and a finished ablation with a further part (``prepare_next_part``). So can a finished search with
+    requested points and, with ``hours``, a search that ran out of time. In any other case, the returned run trains
+    nothing and only publishes.
 
     ``enough``: start no further trial. ``hours``: the new time limit of the whole study, including the hours already
     spent; None keeps the limit. Raises UserError if both are given, if either is given for an ablation, or if ``hours``
@@ -486,16 +489,16 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def next_part(run: Run) -> PreparedAblation | None:
-    """Prepare what follows a finished ``run`` of an ablation (``prepare_next_part``); None if nothing follows, and for
-    a search.
+    """Prepare the part of an ablation that follows a finished ``run`` of one of its parts (``prepare_next_part``). None
+    if no part follows, and for a search.
     """
     return None if run.ablation is None else prepare_next_part(run.folder.path, code=_code(run.execution))
 
 
 def with_all_parts(run: Run, record: StudyRecord) -> tuple[int, StudyRecord]:
-    """Return the number of the ablation that a ``run`` of a part belongs to, and its record with all its parts.
+    """Return the number and the record of a whole ablation, with all its parts. ``run``: the run of one of the parts.
 
-    ``record``: the record of the run itself, which is the result if its ablation has no other parts.
+    ``record``: the record of this run. If the ablation has a single part, it is returned unchanged.
     """
     assert run.ablation is not None, "it is the run of an ablation"
     assert record.plan is not None, "an ablation has a plan"
@@ -510,8 +513,8 @@ def _code(execution: Execution) -> list[Path]:
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
-    """Write the events that MLflow lacks of the study in the folder ``path``, finished or not. The attribute
-    ``missing`` of the returned run says what could not be written.
+    """Write to MLflow the events of the study in the folder ``path`` that MLflow lacks. The study may be unfinished.
+    The attribute ``missing`` of the returned run has a line on each failure.
 
     Raises UserError if MLflow is not installed, and if another process runs the study, since that process writes to
     MLflow itself.

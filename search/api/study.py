@@ -61,7 +61,7 @@ class Study:
 
     @property
     def best_config(self) -> "Subject":
-        """The config of the best trial: the base's, with the values of ``best_params``. Of a function,
+        """The config of the best trial: the base's, with the values of ``best_params``. For a function,
         ``best_config.values`` has all arguments.
         """
         return self.record.best.config
@@ -125,8 +125,10 @@ class Study:
         return self.frames.exploration((by,) if isinstance(by, str) else by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
-        """The table of the search's analysis as a frame, with a row for each value of each axis. ``by``: the axes;
-        empty means all axes. Raises UserError for an unknown axis.
+        """The table of the search's analysis as a frame. It begins with the rows ``baseline``, ``base`` and ``best``,
+        as far as these are known. Then it has a row for each value of each axis. A continuous axis, or one of many
+        numbers, is divided into ranges instead. ``by``: the axes; empty means all axes. Raises UserError for an unknown
+        axis.
         """
         from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
 
@@ -188,9 +190,9 @@ class Study:
         """Request that the study tries these points next, given one by one or as a list. They are tried by the process
         that runs the study now, or else by the next ``resume``.
 
-        A point maps axes to values. An axis is named by its dotted path, or by an unambiguous end of the path. All
-        other axes have the base's value. Raises UserError for an unknown axis, for a value that is not allowed, and for
-        a point that the study has already tried.
+        A point maps axes to values. An axis is named by its dotted path, or by an unambiguous end of the path. Any
+        other axis has the base's value or, if it lacks that, its first value. Raises UserError for an unknown axis, for
+        a value or a point that is not allowed, and for a point that the study has already tried.
         """
         from skipstack.search.api.run import ask_for
 

@@ -14,11 +14,11 @@ from skipstack.search.api.other_tools.stepped_asha import SteppedAsha
 
 @final
 class OptunaPruner(BasePruner):
-    """Prunes a trial where our ASHA would stop it: below the cutoff of a rung, or by a value that is not finite.
+    """Prunes a trial where our ASHA would stop it: below the cutoff of a rung, or after a value that is not finite.
 
-    A decision follows from the study's intermediate values, so any process makes it. Optuna does not record the order
-    in which they were reported. That order does not matter: the values of other trials that are there when a trial is
-    judged were reported before, and a cutoff depends on these alone.
+    A decision depends only on the intermediate values in Optuna's storage, so every process makes the same decision.
+    Optuna does not record the order in which values were reported. That order does not matter: the cutoff depends only
+    on the set of values that other trials have reported so far.
 
     ``epochs``, ``grace``, ``reduction``, ``brackets``: as for ``SteppedAsha``; a step of Optuna is an epoch.
     """
@@ -47,7 +47,9 @@ class OptunaPruner(BasePruner):
 
 
 def _at_rungs(trial: FrozenTrial, rungs: Sequence[int]) -> list[int]:
-    """Return the steps by which a trial is compared: its first at or after each rung, before any that is not finite."""
+    """Return the steps at which a trial is compared: its first step at or after each rung, up to its first infinite or
+    NaN value.
+    """
     found: list[int] = []
     before = 0
     for step, value in sorted(trial.intermediate_values.items()):

@@ -23,19 +23,20 @@ from skipstack.search.study.earlier_studies.elsewhere.optuna_study import optuna
 from skipstack.spaces.space import Point
 
 OVER = (TrialState.COMPLETE, TrialState.PRUNED)
-"""The states of trials that show which parameters the study has."""
+"""The states of trials whose parameters make up Optuna's intersection search space."""
 
 
 @final
 class OptunaSampler(BaseSampler):
     """Proposes the points of an Optuna study by one of our proposers.
 
-    The space is Optuna's intersection search space: the parameters that all trials so far had, each with the same
-    distribution. Other parameters are drawn at random, and so are all of the first trial. A proposal follows from the
-    seed, the number of the trial and the trials in Optuna's storage, so another process makes the same.
+    The space is Optuna's intersection search space: the parameters that all completed and pruned trials had, each with
+    the same distribution. Other parameters are drawn at random. Before the first trial has ended, these are all
+    parameters. A proposal depends only on the seed, the number of the trial and the trials in Optuna's storage, so
+    every process makes the same proposal.
 
-    A completed trial has the score of its value, a pruned one that of its last step. Trials outside of the space, and
-    those without a finite score, are not learned from.
+    The score of a completed trial is its value, that of a pruned trial the value at its last step. Trials outside of
+    the space, and those without a finite score, are not learned from.
     """
 
     def __init__(self, proposer: ProposerOptions, seed: int) -> None:
@@ -46,11 +47,11 @@ class OptunaSampler(BaseSampler):
         self._said: set[str] = set()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the options: the rest follows from the storage."""
+        """Pickle only the options, since the rest is rebuilt from Optuna's storage."""
         return OptunaSampler, self._options
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the parameters that all trials so far had, without those of a single value."""
+        """Return the parameters that all completed and pruned trials had, except those with a single possible value."""
         shared = intersection_search_space(study.get_trials(deepcopy=False), include_pruned=True)
         return {name: distribution for name, distribution in shared.items() if not distribution.single()}
 
@@ -74,7 +75,7 @@ class OptunaSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """Draw a parameter at random that not all trials had."""
+        """Draw the value of a parameter outside the intersection search space at random."""
         if study.get_trials(deepcopy=False, states=OVER):
             self._say(f"the parameter {param_name} is drawn at random: not all trials had it, or not the same values")
         axis = optuna_axis(param_name, [param_distribution])
@@ -88,7 +89,7 @@ class OptunaSampler(BaseSampler):
 
 
 class _Replay:
-    """A proposer that was told the trials of an Optuna study, in the order in which they began and ended."""
+    """A proposer with the history of an Optuna study: the starts and ends of its trials, reported in their order."""
 
     def __init__(
         self, study: Study, search_space: Mapping[str, BaseDistribution], options: tuple[ProposerOptions, int]
@@ -102,21 +103,22 @@ class _Replay:
             if (axis := optuna_axis(name, [distribution])) is not None
         }
         self._points: dict[int, Point | None] = {}
-        """The point of each trial that has one; None outside of the space."""
+        """The points of trials, by number; None for a trial outside of the space."""
         self._begin()
 
     def _begin(self) -> None:
         self.space, self.proposer = space_and_proposer(self._axes, *self._options, objectives=len(self._signs))
         self._told: list[tuple[int, bool]] = []
-        """The events so far, in order: the number of a trial, and whether it has ended or begun."""
+        """The reported events, in order: the number of a trial, and True for its end or False for its start."""
 
     def continues(self, study: Study, search_space: Mapping[str, BaseDistribution]) -> bool:
-        """Whether this is the study, and its space is still the same."""
+        """Whether this replay is of ``study`` with the parameters ``search_space``."""
         return self._of == (study.study_name, search_space)
 
     def catch_up(self, trials: Sequence[FrozenTrial]) -> None:
-        """Tell the proposer what has happened since the last call. If something else turns out to have happened before,
-        since another process recorded it late, tell a new proposer everything. So its state follows from the trials.
+        """Report the starts and ends since the last call to the proposer. If another process has recorded an earlier
+        start or end late, report everything to a new proposer. So the proposer's state depends only on the trials in
+        the storage.
         """
         happened = []
         for each in trials:
@@ -138,7 +140,7 @@ class _Replay:
         self._told = told
 
     def _point(self, trial: FrozenTrial) -> Point | None:
-        """The point of a trial; None if it lacks a parameter, as one that begins may, or if it is outside the space."""
+        """The point of a trial; None if it lacks a parameter, as a new trial may, or is outside the space."""
         if trial.number not in self._points:
             if not trial.params.keys() >= self._axes.keys():
                 return None

@@ -21,7 +21,7 @@ ProposerOptions = str | Mapping[str, Any]
 
 
 def check_proposer(proposer: ProposerOptions, seed: int) -> None:
-    """Raise UserError for a proposer that does not exist or that needs a study of ours, and for a wrong seed."""
+    """Raise UserError for a proposer that does not exist or that needs a study of ours, and for an invalid seed."""
     options = proposer if isinstance(proposer, Mapping) else {"kind": proposer}
     if options.get("kind") not in KINDS:
         raise UserError(unknown("proposer", options.get("kind"), KINDS))
@@ -36,7 +36,7 @@ def check_proposer(proposer: ProposerOptions, seed: int) -> None:
 def space_and_proposer(
     axes: Mapping[str, Axis], proposer: ProposerOptions, seed: int, objectives: int = 1
 ) -> tuple[Space, Proposer]:
-    """Return the space of the axes, and the proposer over it, which has seen no trial. ``objectives``: their number.
+    """Return the space of the axes, and a new proposer over it. ``objectives``: the number of objectives.
 
     Raises UserError for names of axes that a config cannot have, and if the proposer does not support the space.
     """

@@ -12,16 +12,20 @@ from skipstack.search.strategy.schedulers.halving import Asha
 from skipstack.search.strategy.schedulers.scheduler import Decision
 
 MOST_REPORTS: Final = 10**18
-"""The reports after which ``Asha`` takes a trial as complete. No trial has so many: its steps say when it is."""
+"""The number of reports after which ``Asha`` counts a trial as complete. No trial has so many: its steps decide
+instead.
+"""
 
 
 @final
 class SteppedAsha:
-    """Our ASHA (``Asha`` in ``halving.py``) over steps, of which a trial may leave some out. A trial is compared at a
-    rung by its first report at or after that step, and is complete at the step ``epochs``. Higher scores are better.
+    """Our ASHA (``Asha`` in ``halving.py``) for trials that report after some of their steps, not after each. A trial
+    is compared at a rung by its first report at or after the rung's step, and is complete at the step ``epochs``.
+    Higher scores are better.
 
-    ``Asha`` counts epochs one by one, but any amounts of seconds, so it is told steps as seconds. ``grace``,
-    ``reduction`` and ``brackets``: as in ``AshaConfig``. Raises UserError for values that it does not allow.
+    ``Asha`` requires a report of every epoch, but if rungs are in seconds, a report may add any number of seconds. So
+    steps are passed to it as seconds. ``grace``, ``reduction`` and ``brackets``: as in ``AshaConfig``. Raises UserError
+    for values that it does not allow.
     """
 
     def __init__(self, epochs: int, grace: int, reduction: int, brackets: int) -> None:
@@ -56,7 +60,8 @@ class SteppedAsha:
     def report(self, trial: int, step: int, score: float, *, spared: bool = False) -> Decision:
         """Decide on ``trial`` after ``step``, which is above the steps of its earlier reports.
 
-        ``spared``: whether the trial goes on however it compares. Others are compared with it all the same.
+        ``spared``: whether the trial continues even if it is below the cutoff. Others are compared with it all the
+        same.
         """
         if spared:
             self._asha.spare(trial)

@@ -12,11 +12,12 @@ from skipstack.search.study.earlier_studies.elsewhere.tune_results import ITERAT
 
 @final
 class TuneScheduler(FIFOScheduler):  # type: ignore[misc]
-    """Ends a trial where our ASHA would: below the cutoff of a rung, by a score that is not finite, or complete.
+    """Ends a trial where our ASHA would: if its score is below the cutoff of a rung or not finite, or if it is
+    complete.
 
     Trials begin in the order of Tune. A trial that Tune repeats from a checkpoint is not judged again at an iteration
-    that it has reported. Tune does not save schedulers: after ``tune.Tuner.restore``, trials are compared with those
-    that report from then on.
+    that it has reported. Tune does not save schedulers: after ``tune.Tuner.restore``, trials are compared only with
+    reports from then on.
 
     ``epochs``, ``grace``, ``reduction``, ``brackets``: as for ``SteppedAsha``; an iteration of Tune is an epoch.
     """

@@ -20,9 +20,9 @@ from skipstack.spaces.space import Point, Space
 class TuneSearcher(Searcher):  # type: ignore[misc]
     """Proposes the configs of a Tune experiment by one of our proposers, over the domains of its ``param_space``.
 
-    Tune does not say who ended a trial. So a trial has the score of its last result, and trials with more iterations
-    rank before those with fewer, as stopped trials do here. Failed trials, and those whose last score is not finite,
-    are not learned from.
+    Tune does not say whether a trial was stopped early or ran to its end. So all ended trials are learned from as
+    stopped trials: the score is that of the last result, and trials with more iterations rank before those with fewer.
+    Failed trials, and those whose last score is not finite, are not learned from.
     """
 
     def __init__(self, proposer: ProposerOptions, seed: int) -> None:
@@ -31,7 +31,7 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
         self._options = proposer, seed
         self._param_space: Mapping[str, Any] = {}
         self._built: tuple[Space, Proposer] | None = None
-        """The space, and the proposer after all events; None before Tune has said the space."""
+        """The space, and the proposer after all events; None before Tune has passed the space."""
         self._events: list[dict[str, Any]] = []
         """The events of trials, in order: ``{trial: NAME, point: POINT}`` for a proposal, and for an end ``{trial:
         NAME, iteration: ITERATION, score: SCORE}``, both None without a score. The larger a score, the better.
@@ -78,17 +78,19 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
             self._happened({"trial": trial_id, **end})
 
     def save(self, checkpoint_path: str) -> None:
-        """Write what happened so far to a file."""
+        """Write the events so far to a file."""
         Path(checkpoint_path).write_text(json.dumps(self._events))
 
     def restore(self, checkpoint_path: str) -> None:
-        """Go on after what happened according to a file that ``save`` wrote."""
+        """Read the events from a file that ``save`` wrote, and rebuild the proposer from them."""
         self._events = json.loads(Path(checkpoint_path).read_text())
         if self._built is not None:
             self._replay()
 
     def _replay(self) -> None:
-        """Build the proposer anew, and report all events to it."""
+        """Build the proposer anew, and report all events to it. Raises UserError for an event with a point outside the
+        space.
+        """
         self._built = space_and_proposer(tune_axes(self._param_space, "tune_searcher"), *self._options)
         self._numbers: dict[str, int] = {}
         self._running: set[str] = set()
@@ -119,7 +121,9 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
 
 
 def score_and_sign(asked_by: str, metric: str | None, mode: str | None) -> tuple[str, int]:
-    """Return the metric, and 1 if Tune maximises it or -1 if not. Raises UserError unless Tune knows both."""
+    """Return the metric, and 1 if Tune maximises it or -1 if not. Raises UserError unless Tune knows both.
+    ``asked_by``: the name of the caller, for the message.
+    """
     if metric is None or mode not in ("min", "max"):
         raise UserError(
             f"{asked_by}: got the metric {shown(metric)} and the mode {shown(mode)} (allowed: a name, and min or max: "
@@ -130,7 +134,8 @@ def score_and_sign(asked_by: str, metric: str | None, mode: str | None) -> tuple
 
 def _config(param_space: Mapping[str, Any], space: Space, point: Point, above: str = "") -> dict[str, Any]:
     """Return the part of a trial's config that varies, nested as in ``param_space``. The values of a choice are those
-    that were given there, such as tuples, which are lists in a point.
+    of ``param_space``, such as tuples, which are lists in ``point``. ``above``: the path of ``param_space`` in the
+    whole space, with a dot at its end; empty for the whole space.
     """
     config: dict[str, Any] = {}
     for name, given in param_space.items():

@@ -62,7 +62,7 @@ class TrainingMeter(Meter):
     ``device``.
 
     ``record``: the study's record, which names its prepared corpora. ``folder``: the study's folder. ``trials``: the
-    number of trials that share a program, and the program's seconds.
+    number of trials that train together as one program, so that each takes a share of its seconds.
     """
 
     def __init__(self, record: StudyRecord, folder: StudyFolder, device: str, trials: int = 1) -> None:
@@ -91,7 +91,8 @@ class TrainingMeter(Meter):
         another.
 
         If trials share a program, one group of each of them is measured, all groups together. The returned seconds are
-        the measured seconds times the number of groups. The niceness is that of trials on Ray.
+        the measured seconds times the number of groups of a trial, divided by the number of trials in the program. The
+        niceness is that of trials on Ray.
         """
         return at_niceness(niceness_on_ray(), partial(self._measure, subject))
 

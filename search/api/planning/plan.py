@@ -92,9 +92,9 @@ class Room:
     ``slots``: the number of parallel trials. ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU
     of each trial. ``kernels``: the kernels of the device, in a line. ``trials_per_program``: the maximum number of
     trials that train together as one program. If it is more than 1, ``slots`` counts programs, and ``gpus_per_trial``
-    is the share of each program. ``cpus``: the CPUs that this process may use. ``load_average``: the number of programs
-    that ran or waited for a CPU in the minute before the measurements; None if unknown. ``niceness``: the niceness at
-    which networks are timed.
+    is the share of each program. ``cpus``: the CPUs that this process may use. ``load_average``: the mean number of
+    processes that ran or waited for a CPU in the minute before the measurements; None if unknown. ``niceness``: the
+    niceness at which networks are timed.
     """
 
     slots: int = 1

@@ -31,8 +31,8 @@ LANES = "dev_score"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recordings:
-    """The trials of a study that can be replayed to any epoch. The curve of a trial is complete if it has all epochs,
-    if the trial diverged, or if the user's function returned earlier.
+    """The trials of a study that can be replayed to any epoch. The curve of a trial is complete if it has all epochs of
+    all seeds, if the trial diverged, or if the user's function returned earlier.
 
     ``curves``: the reports of each trial, by the hash (``identity``) of its config. ``points``: the trials' points (a
     value for each active axis). ``extended``: the number of incomplete curves that were extrapolated. ``left_out``: the
@@ -136,8 +136,9 @@ class RecordedSpace(Space):
     proposer composes another point, the nearest remaining point is returned instead.
 
     The distance of two points is a sum over the axes. An axis that is a choice contributes 0 for equal values, and
-    otherwise 1. A numeric axis contributes the difference as a fraction of the range (of logarithms for ``log``). An
-    axis that only one of the points has contributes 1. Of equally near points, the first recorded is returned.
+    otherwise 1. Any other axis contributes the difference of the coordinates (``Domain.coordinate``): for a range, the
+    difference of the values as a fraction of the range (of logarithms for ``log``). An axis that only one of the points
+    has contributes 1. Of equally near points, the first recorded is returned.
     """
 
     def __init__(self, config: SpaceConfig, points: Sequence[Point]) -> None:

@@ -67,8 +67,8 @@ counts from which the study's measure is computed (``data.tasks.measure.Counts``
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A trained network, or an ensemble, with everything that it needs to annotate text. ``skipstack.Model`` is the
-    same.
+    """A trained network, or an ensemble, with everything that it needs to annotate text. Users import this class as
+    ``skipstack.Model``.
 
     ``path``: the path of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that the
     network knows. ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network.
@@ -113,7 +113,8 @@ class Bundle:
 
         Each token gets a tag. In text classification, the sentence gets a single tag instead, its label. In parsing,
         the tags are relations, and ``heads`` has the number of each token's head (counted from 1; 0 for the root). The
-        tags of a language model are the next words that it predicts. Raises UserError for a sentence that is a string.
+        tags of a language model are the next words that it predicts. Raises UserError for a sentence that is not a list
+        of texts.
         """
         if not isinstance(sentences, Iterable):
             raise UserError(f"got {shown(sentences)} (allowed: sentences, each a list of tokens)")

@@ -26,8 +26,8 @@ def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
 
 
 def check_file(path: Path, what: str, name: str, folders: Sequence[Path]) -> Path:
-    """Return the path of a file that the bundle at ``path`` names as its ``what``. Raises UserError if it lies outside
-    ``folders``. Relative paths start at the first of ``folders``.
+    """Return the path of the file ``name``, which the bundle at ``path`` has as its ``what``, such as ``train``. Raises
+    UserError if it lies outside ``folders``. Relative paths start at the first of ``folders``.
     """
     file = Path(os.path.normpath(folders[0].resolve() / name))
     if not any(file.is_relative_to(folder.resolve()) for folder in folders):
@@ -55,8 +55,8 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """Yields each split with its files, or with the number of sentences to generate. Further files of a corpus are not
-    yielded; they are assumed to lie in the same folders.
+    """Yields each split with its files, or with the number of sentences to generate. A second file that a format reads
+    (``FileCorpus.beside``) is not yielded, since it lies in the same folder.
     """
     files = corpus.files if isinstance(corpus, FileCorpus) else {}
     for split in SPLITS:

@@ -48,7 +48,9 @@ MODEL: Final = "model"
 """The folder with the model's files in a bundle of kind ``own``."""
 
 LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**20, 2**28, 2**34
-"""The maximum size in bytes of the manifest, of another text file, and of the weights. A function's model has none."""
+"""The maximum size in bytes of the manifest, of another text file, and of the weights. Files of a function's model have
+no maximum.
+"""
 
 CHUNK: Final = 2**20
 """The size in bytes of the chunks in which files are copied, packed and checked."""

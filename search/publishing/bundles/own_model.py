@@ -67,7 +67,8 @@ class OwnModel:
     ``path``: the path of the bundle. ``config``: the values with which the function was called. ``scores``: the metrics
     that each call of the trial reported, by the call in words and the metric's name. ``provenance``: the origin of the
     model. ``versions``: the versions of the packages that the function's process had loaded. ``card``: the bundle's
-    card, in Markdown. ``files``: the size in bytes of each file of the model, by the path that the function gave.
+    card, in Markdown. ``files``: the size in bytes of each file of the model, by its path in the bundle's folder
+    ``model``.
     """
 
     path: Path

@@ -35,7 +35,7 @@ may contribute up to twice as many; a smaller split contributes all its sentence
 """
 
 ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
-"""The tolerated difference of scores by dtype. It is relative to the score, or to 1 if the score is below 1."""
+"""The tolerated difference of scores by dtype. It is relative to the score's absolute value, or to 1 if 1 is larger."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -43,8 +43,8 @@ def retrained(
 
     The learning rates are those that the study recorded for the seed. A schedule that depends on dev scores cannot be
     applied, since dev is trained on. The study does not change. ``tell``: receives a line for each epoch. Raises
-    UserError if the study recorded fewer ``epochs`` of a seed, if the network cannot be trained on dev, if the
-    vocabulary has no capacity for the words of both splits, and if a seed diverges.
+    UserError if the study recorded fewer than ``epochs`` epochs of a seed, if the network cannot be trained on dev, if
+    the vocabulary has no capacity for the words of both splits, and if a seed diverges.
     """
     torch.set_num_threads(1)  # so that sums are computed in the same order on every machine
     rates = [_rates(trial, seed, epochs) for seed in seeds]

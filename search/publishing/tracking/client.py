@@ -96,7 +96,7 @@ def got(uri: str, place: str) -> str:
 
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
-    """Turns an exception of a request to the store at ``uri``, within the ``with`` statement, into UserError. The
+    """Turns any exception of the ``with`` statement, which sends requests to the store at ``uri``, into UserError. The
     message has one line and no secrets. ``asked``: the beginning of the message.
     """
     try:

@@ -52,12 +52,12 @@ class CorpusOfRun:
 class Entry:
     """The content to write into one run.
 
-    ``name``, ``start``: the name and the start of a run that is yet to be created. For an existing run, they are empty
-    and None. ``formerly``: the names that the run had before. A run that still has one of them is renamed to ``name``.
-     ``tags``, ``params``: texts by name. ``metrics``: values with their times, by name and
-    step. ``files``: texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the
-    artifacts of its function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new
-    status; None leaves it unchanged. ``end``: the run's end. Times are Unix milliseconds.
+    ``start``: the run's start. If it is None, the entry only continues a run, and a missing run is not created.
+    ``name``: the name of a new run, or the new name of a run that still has one of the names ``formerly``. ``tags``,
+    ``params``: texts by name. ``metrics``: values with their times, by name and step. ``files``: texts, by their names
+    among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its function are written as
+    well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it unchanged. ``end``: the
+    run's end. Times are Unix milliseconds.
     """
 
     name: str = ""
@@ -85,7 +85,9 @@ class Entry:
 
 
 def made_of(events: int) -> str:
-    """Return a text that identifies the content that this version makes of the ledger's first ``events`` events."""
+    """Return a text that identifies the content that this version of skipstack creates from the ledger's first
+    ``events`` events.
+    """
     return f"{events} events, {code_version()}"
 
 

@@ -115,7 +115,8 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
 def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
     """Return the number of the model's version that is registered as ``name``. A missing version is created."""
     for version in client.search_model_versions(f"name = '{name}'"):
-        if version.source == kept.place:  # not `models:/ID`, which MLflow resolves in its default store
+        # Versions are registered by the URI of their files: MLflow would resolve `models:/ID` in its default store.
+        if version.source == kept.place:
             return int(version.version)
     of: dict[str, Any] = {} if kept.model_id is None else {"model_id": kept.model_id}  # MLflow 2 lacks this parameter
     made = client.create_model_version(name, kept.place, kept.run_id, description=kept.card, **of)

@@ -166,8 +166,9 @@ class _Times:
 class _Axis:
     """Converts the values of an axis for Optuna. A number is kept. A choice's value becomes a label (``_labels``).
 
-    Optuna has no order of labels, and no steps by logarithm: a range with both has its step alone. A normal axis
-    becomes the range of its ends (``Domain.ends``) and of the values ``tried``.
+    Optuna has no order of labels. It has no logarithmic ranges with steps: such a range keeps only its step. An axis
+    with a normal distribution becomes a range from the lowest to the highest of its ends (``Domain.ends``) and the
+    values ``tried``.
     """
 
     def __init__(self, domain: Domain, tried: Sequence[Json]) -> None:

@@ -1,5 +1,6 @@
 """Speeds up an MLflow store for a single study, an sqlite file. Its tables are copied from a cache, and its commits do
-not wait for the disk. As long as the file stays as it was when it had all of a study, MLflow is not asked again.
+not wait for the disk. Once the file has all of a study, this is noted beside it. While it has not changed since then,
+MLflow is not contacted again.
 
 MLflow creates its tables by running all its migrations, which takes two seconds of CPU time. Until the first run, the
 tables are the same in every store, so they are created once for each version of MLflow.
@@ -73,7 +74,7 @@ class Complete(Frozen):
 
 def note_complete(database: Path, made_of: str, experiment_id: str) -> None:
     """Note beside ``database`` that it has all of a study. Call this once no process writes to it any more."""
-    with suppress(OSError):  # without the note, MLflow is asked
+    with suppress(OSError):  # without the note, MLflow is contacted again
         found = database.stat()
         note = Complete(
             made_of=made_of, experiment_id=experiment_id, size=found.st_size, changed=found.st_mtime_ns
@@ -82,7 +83,7 @@ def note_complete(database: Path, made_of: str, experiment_id: str) -> None:
 
 
 def complete(database: Path) -> Complete | None:
-    """The note on a store, if its file is as it was then; otherwise None."""
+    """Return the note on a store. None if there is none, or if the store's file has changed since."""
     try:
         note, found = Complete.model_validate_json(_note(database).read_bytes()), database.stat()
     except (OSError, ValidationError):

@@ -114,7 +114,9 @@ def _temporary_folder() -> Path:
 
 
 def _store(text: str, tracking_uri: str | None) -> str:
-    """Return the URI of the store to search for ``text``. Raises UserError if no option or variable names a store."""
+    """Return the URI of the store to search for ``text``. Raises UserError if no option or variable names a store, or
+    if the store's file is missing.
+    """
     uri = chosen_store(tracking_uri)
     if uri is None:
         raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")

@@ -85,7 +85,9 @@ class Recorder:
         self._loop = loop
 
     def run(self) -> str | None:
-        """Write events until the owner waits and all events are written. Returns None, or a line on missing content."""
+        """Write events until the loop's owner waits for the end and all events are written. Returns None, or a line on
+        missing content.
+        """
         with unflushed_sqlite() if self._database is not None else nullcontext():
             trouble = self._loop.run(self._step)
         if trouble is None and self._writer is not None and self._writer.without_files is not None:

@@ -6,7 +6,7 @@ The study, each of its trials and each ablation have a run; an ablation also has
 the same trial is compared with a second reference, this second row has its own run, which trains nothing. The mean of a
 row over corpora also has such a run.
 
-Metrics are points ``(key, step) -> (value, milliseconds)``. A lane is one seed's copy of the network. A metric's mean
+Metrics are points ``(name, step) -> (value, milliseconds)``. A lane is one seed's copy of the network. A metric's mean
 over the lanes has the metric's name, and a lane's value has a name such as ``name/seed_3``. Steps are epochs. For test
 metrics, the step is the epoch with the tested weights. For the study's best score, it is the number of trials that have
 ended. ``score`` has a point for every epoch. ``best_score``, by which trials are ranked, and ``best_epoch`` have a
@@ -267,8 +267,9 @@ class ExpectedRuns:
         return self.pending.setdefault((self._ablation, trial, part_of(row.row, row.reference)), Entry())
 
     def _named(self, row: RowComparison, called: str = "") -> str:
-        """Return the name of a row's run: what the row is ``called`` (by default, the label's name of a run), and its
-        corpus if the ablation has several.
+        """Return the name of a row's run. ``called``: the name of the row; empty means the name in its label
+        (``Label.run``). If the ablation has several corpora, the row's corpus follows, or the number of corpora of a
+        mean.
         """
         name = called or row.label.run
         if len(row.trials) > 1:
@@ -373,7 +374,8 @@ def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
 
 def _row_tags(row: RowComparison) -> dict[str, str]:
     """Return the tags of a run that name its row of an ablation. The configs ``row`` and ``reference`` identify it;
-    ``change`` says what the gain is the gain of, and ``over`` what it is measured over.
+    ``change`` names the change (or the winner) whose gain is measured, and ``over`` the config over which it is
+    measured.
     """
     named = {"change": row.label.name, "over": row.label.over}
     tags = {"row": row.row, "reference": row.reference, **named, "corpus": row.corpus, "role": "ablation row"}

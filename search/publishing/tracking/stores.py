@@ -103,7 +103,7 @@ def sqlite_uri(database: Path) -> str:
         return f"sqlite:///{database}"
     from sqlalchemy import URL, make_url
 
-    # The driver is named. For sqlite:///, MLflow would create a folder with the codes in its name.
+    # The URI names the driver: for sqlite:///, MLflow would create a folder whose name has the percent codes.
     uri = URL.create("sqlite+pysqlite", database=str(database)).render_as_string()
     if make_url(uri).database != str(database):
         raise UserError(
@@ -127,7 +127,7 @@ def check_sqlite(source: str, uri: str) -> None:
 
 def _check_driver(source: str, uri: str) -> None:
     """Raise UserError if the Python package that connects to the database of ``uri`` is missing, or unknown."""
-    if _kind(uri) not in DATABASES or uri.startswith("sqlite:"):  # Python has the latter's; SQLAlchemy loads slowly
+    if _kind(uri) not in DATABASES or uri.startswith("sqlite:"):  # Python has sqlite's driver
         return
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
@@ -145,7 +145,9 @@ def _check_driver(source: str, uri: str) -> None:
 
 
 def _check_file(source: str, database: Path | None) -> None:
-    """Raise UserError if ``database``, the file of a store, is something else. None if the store is not a file."""
+    """Raise UserError if ``database`` is a folder or not an SQLite database. ``database``: the file of a store; None if
+    the store is not a file.
+    """
     if database is None or not database.exists():
         return
     if database.is_dir():

@@ -1,8 +1,8 @@
 """Gives a user's function the MLflow run to which its own MLflow calls write.
 
 For a trial with a single function call, this is the trial's run, to which the study writes as well. If a trial has
-several calls, each call has a run below the trial's run, so that equal names in different calls do not collide. Its
-name has the call's seed and replicate.
+several calls, each call has a run below the trial's run, so that equal names in different calls do not collide. The
+name of such a run has the call's seed and replicate.
 """
 
 import os

@@ -37,7 +37,7 @@ LONGEST: Final = 15_000
 """The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
 
 GAIN: Final = ("gain", "gain_low", "gain_high", "p")
-"""The metrics of what a row (or a trial of a fixed design) adds: gain, the interval that decides its mark, and p."""
+"""The metrics of a row's gain (or of a trial's, in a fixed design): gain, the interval that decides its mark, and p."""
 
 ViewName = Literal["trials", "charts"] | int
 """A view of a study. A number means the view of the ablation with this number."""

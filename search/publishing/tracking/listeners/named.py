@@ -40,7 +40,7 @@ def check(also: Sequence[str]) -> None:
 
 
 def _check_source(file: str) -> None:
-    """Raise UserError for a file that is no Python, or that neither has a class nor takes one from elsewhere."""
+    """Raise UserError for a file that is not Python, or that has neither a class nor an import by ``from``."""
     try:
         parsed = ast.parse(content(Path(file)), file)
     except (SyntaxError, OSError, ValueError) as error:

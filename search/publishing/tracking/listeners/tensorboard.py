@@ -16,7 +16,7 @@ AT_ONCE: Final = 64
 
 class TensorBoardListener(Listener):
     """Writes a TensorBoard run for each trial and seed. The metrics of each epoch are scalars. Once the trial has
-    ended, the values of its axes and its score are hyperparameters. Earlier runs are deleted first.
+    ended, the values of its axes and its score are written as hyperparameters. Earlier runs are deleted first.
     """
 
     def __init__(self, study: StudyInfo) -> None:
