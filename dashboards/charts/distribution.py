@@ -16,7 +16,8 @@ MOST = 400
 
 
 def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
-    """Draw the empirical distribution function of the scores, with a line for each state in which trials ended.
+    """Draw the empirical distribution function of the scores, with a line for each of the ``LOOKS`` of states
+    (``states.py``).
 
     ``trials``: a frame of trials with the columns state, score and dev.
     """

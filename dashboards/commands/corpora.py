@@ -107,9 +107,9 @@ def check_corpus(
 ) -> None:
     """Check a named corpus, or find the format of a file of yours.
 
-    Every file of a named corpus must be present and unchanged: its SHA-256 is that of the file on which the published
+    Every file of a named corpus must be present. If its SHA-256 is known, it must be the file on which the published
     figures were measured. A file of yours is read whole. Prints the format in which it could be read, and the options
-    of `data.corpus` that say so.
+    of `data.corpus` for this format.
     """
     path = Path(name)
     if name in named_corpora() or not path.exists():

@@ -38,7 +38,7 @@ HELPS: Final[dict[Reason, str]] = {
 
 
 MOST: Final = 40
-"""The maximum number of seeds of an ablation that is recommended; more would hardly be trained to settle one gain."""
+"""The maximum number of seeds of a recommended ablation: few users would train more to settle one gain."""
 
 
 @dataclass(frozen=True, slots=True)

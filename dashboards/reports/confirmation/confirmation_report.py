@@ -149,7 +149,7 @@ def rows_by_themselves(
         names=("of", "row"),
         columns=tuple(columns),
         rows=tuple(
-            replace(_row(numbers, measure, columns, ablation), mark=Cell(""))  # the interval here does not decide it
+            replace(_row(numbers, measure, columns, ablation), mark=Cell(""))  # no mark, as intervals are uncorrected
             for numbers in records
         ),
         tight=True,
