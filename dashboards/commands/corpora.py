@@ -132,7 +132,7 @@ def _check_named(name: str, data_dir: Path | None) -> None:
 
 
 def _recognise(path: Path) -> None:
-    """Print what a file is taken for: a line of its kind, its size and its tags, and a line of its options."""
+    """Print the format found in a file: a line of its kind, its size and its tags, and a line of its options."""
     found = recognise(SourceFile.read(path))
     tags = Counter(tag for sentence in found.sentences for tag in sentence.tags)
     size = f"{counted(len(found.sentences), 'sentence')} of {sum(len(each.words) for each in found.sentences):,} tokens"

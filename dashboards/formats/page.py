@@ -139,7 +139,7 @@ class FoldedPart:
 class Page:
     """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
     the title. ``answers``: further results, a line each, shown below the verdict. ``details``: further parts of the
-    page. ``whole``: the command that prints the page with its details. A page without them names this command.
+    page. ``whole``: the command that prints the page with its details. A page whose details are left out names it.
     """
 
     title: str

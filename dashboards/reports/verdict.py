@@ -66,9 +66,8 @@ def in_a_sentence(verdict: Verdict) -> str:
 
 
 def answers(verdict: Verdict) -> tuple[str, ...]:
-    """A line for each axis that a confirmed table asks about: what its change adds, and whether that helps or harms. Of
-    a change that is not shown to do either, the line says how large its gain or loss may still be. Empty for other
-    verdicts.
+    """A line for each axis that a confirmed table tests: the gain of its change, and whether that helps or harms. If a
+    change is not shown to do either, the line says how large its gain or loss may still be. Empty for other verdicts.
     """
     match verdict:
         case WinnerTested():

@@ -50,8 +50,7 @@ PAGES: Final[Mapping[str, Page]] = {
 """The pages by their paths, in the order of the navigation."""
 
 KEPT: Final = {"Cache-Control": "max-age=31536000, immutable"}
-"""The header that lets browsers keep a file for good. The addresses of scripts and styles change with their versions.
-"""
+"""The header that lets browsers keep a file for good. Addresses of scripts and styles change with their versions."""
 
 ICON: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '

@@ -134,7 +134,9 @@ def sorted_heading(name: str, sort: str, address: Callable[[str], str], *, text:
 
 
 def scrolling(inner: str, name: str) -> str:
-    """An element that scrolls sideways if the page is too narrow, also by keyboard. ``name``: its name."""
+    """An element that scrolls sideways if the page is too narrow, also by keyboard. ``name``: its name for screen
+    readers.
+    """
     return f'<div class="wide" role="region" tabindex="0" aria-label="{shown(name)}">{inner}</div>'
 
 
@@ -221,7 +223,7 @@ def text_field(name: str, label: str, value: str, *, placeholder: str = "") -> s
 
 
 def link(address: str, text: str, *, current: bool = False, download: bool = False) -> str:
-    """A link. ``current``: whether it leads to where the reader is. ``download``: whether it fetches a file."""
+    """A link. ``current``: whether it leads to the present page or part. ``download``: whether it fetches a file."""
     more = (' aria-current="page"' if current else "") + (" download" if download else "")
     return f'<a href="{shown(address)}"{more}>{shown(text)}</a>'
 

@@ -318,8 +318,8 @@ class Followed:
         return SearchSoFar(search, self._ahead())
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
-        """The rungs ahead of each training trial, by its number. None if the study has several objectives.
-        Empty rungs for a scheduler of the user's own, whose code is not run here.
+        """The rungs ahead of each training trial, by its number. None if the study has several objectives. No rungs are
+        known for a scheduler of the user's own, whose code is not run here.
         """
         record, training = self._counts.record, self._phases.now("training")
         if len(record.study.search.objectives) > 1:
