@@ -250,7 +250,8 @@ def begin(
                 trial.end()
 
     ``study``: as for ``search`` with an ``objective``; or the folder of an unfinished study that ``begin`` created.
-    That study continues, and ``ask`` returns its open trials again. ``report`` returns whether the trial continues.
+    That study continues, and ``ask`` returns its open trials again; only ``hours``, ``constraints`` (as for
+    ``resume``), ``tracking_uri`` and ``progress`` then have an effect. ``report`` returns whether the trial continues.
     The other arguments are those of ``search``. Raises UserError for a mistake in any of these.
     """
     check_system()
@@ -319,10 +320,9 @@ def resume(
     ``enough``: begin no further trials. ``hours``: a new limit in hours for the whole study, counted over all its runs;
     a study that ended at its former limit continues if this is higher. ``objective``: the function, if the study calls
     one. If a trial's function is called again, its earlier reports do not count, unless it resumes from a checkpoint.
-    ``constraints``: the unchanged functions with which the study began as constraints. ``code``: the files of the
-    study's own code, needed if they or the study were moved since the last run. They are run, and must have the
-    recorded hashes. Other options and errors are those of ``search``; options that are not given are those of the
-    study's last run.
+    ``constraints``: the functions among the study's constraints, unchanged. ``code``: the files of the study's own
+    code, needed if they or the study were moved since the last run. They are run, and must have the recorded hashes.
+    Other options and errors are those of ``search``; options that are not given are those of the study's last run.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -499,7 +499,8 @@ def follow(folder: AnyPath, *, every: float = 5.0) -> None:
 
 def from_optuna(study: Any, *, out: AnyPath) -> Study:
     """Convert the ended trials of an Optuna study into a finished study in the new folder ``out``. Reports, pages and
-    warm starts (``search.warm_start``) read it like any other. Its description names facts that Optuna does not record.
+    warm starts (``search.warm_start``) read it like any other. The description of the new study lists the facts that
+    Optuna does not record.
 
     Pruned trials become stopped ones. Raises UserError for several objectives, or if no trial has ended.
     """
@@ -560,13 +561,13 @@ def from_wandb(
 
 
 def optuna_sampler(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) -> OptunaSampler:
-    """Ask one of our proposers inside Optuna: ``optuna.create_study(sampler=skipstack.optuna_sampler("gp"))``.
+    """Use one of our proposers in Optuna: ``optuna.create_study(sampler=skipstack.optuna_sampler("gp"))``.
 
     ``proposer``: ``tpe``, ``gp``, ``evolution``, ``random`` or ``grid``; or a mapping with its options, such as
     ``{"kind": "evolution", "population": 8}``. It proposes the parameters that all trials so far had, each with the
-    same distribution. Others are drawn at random, and so are all of the first trial. The proposals follow from ``seed``
-    and the trials in Optuna's storage: a new process that loads the study goes on with the same ones. Several
-    directions are several objectives.
+    same distribution. Other parameters are drawn at random, and so are all parameters of the first trial. The proposals
+    depend only on ``seed`` and on the trials in Optuna's storage: a new process that loads the study goes on with the
+    same ones. A study with several ``directions`` has several objectives.
 
     Raises UserError for an unknown proposer. In a trial, it is raised for choices that are not text, finite numbers,
     bools or None, and by ``grid`` for a parameter with infinitely many values.
@@ -585,11 +586,12 @@ def optuna_pruner(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brac
     ``optuna.create_study(pruner=skipstack.optuna_pruner(epochs=27))``.
 
     ``epochs``: the steps of a trial that is not pruned. Trials are compared at the steps ``grace``, ``grace *
-    reduction``, ``grace * reduction**2``, ... below ``epochs``: by their first report at or after each. A trial is
-    pruned if it is below the best 1/``reduction`` of those that reported there before, or if it reports a number that
-    is not finite. ``brackets``: groups of trials, of which each next one has one rung less at the low end.
+    reduction``, ``grace * reduction**2``, ... below ``epochs``, each trial by its first report at or after the step. A
+    trial is pruned if it is below the best 1/``reduction`` of those that reported there before, or if it reports a
+    number that is not finite. ``brackets``: the number of groups of trials. The second group lacks the lowest rung, the
+    third the two lowest, and so on.
 
-    Raises UserError for numbers that these cannot be.
+    Raises UserError for a number that is not allowed.
     """
     check_system()
     need("optuna", "optuna_pruner")
@@ -601,8 +603,8 @@ def optuna_pruner(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brac
 
 
 def tune_searcher(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) -> TuneSearcher:
-    """Ask one of our proposers inside Ray Tune: ``tune.TuneConfig(search_alg=skipstack.tune_searcher("gp"),
-    metric="loss", mode="min")``.
+    """Use one of our proposers in Ray Tune: ``tune.TuneConfig(search_alg=skipstack.tune_searcher("gp"), metric="loss",
+    mode="min")``.
 
     ``proposer``, ``seed``: as for ``optuna_sampler``. The axes are the domains of ``param_space``, with
     ``tune.grid_search`` as a choice. Tune saves the searcher with the experiment, and ``tune.Tuner.restore`` goes on
@@ -624,8 +626,8 @@ def tune_scheduler(*, epochs: int = 100, grace: int = 1, reduction: int = 3, bra
     """Stop trials by our asynchronous successive halving (ASHA) inside Ray Tune:
     ``tune.TuneConfig(scheduler=skipstack.tune_scheduler(epochs=27), metric="loss", mode="min")``.
 
-    ``epochs``: the results, ``training_iteration``, after which a trial is complete and ends. The other arguments are
-    those of ``optuna_pruner``. Raises UserError for numbers that these cannot be, and without a metric and a mode.
+    ``epochs``: the ``training_iteration`` at which a trial is complete and ends. The other arguments are those of
+    ``optuna_pruner``. Raises UserError for a number that is not allowed, and without a metric and a mode.
     """
     check_system()
     need("ray", "tune_scheduler")
@@ -810,7 +812,7 @@ def _finished(run: Run) -> Study:
             run = ablate(further, run.execution)
             run.finish()
         _shown(run, record if run.ablation is None else None)
-    except KeyboardInterrupt as interrupted:  # the user was told already, so the traceback is cut
+    except KeyboardInterrupt as interrupted:  # the interruption was already reported, so the traceback is cut
         raise interrupted.with_traceback(None) from None
     finally:
         DRAWING.end()

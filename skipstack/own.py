@@ -1,5 +1,5 @@
-"""The one page that code of one's own imports from: gates, cells, heads, embedders, formats, constraints, proposers and
-schedulers.
+"""The names that user code may import, for gates, cells, heads, embedders, formats, constraints, proposers and
+schedulers of its own.
 
 ::
 
@@ -51,7 +51,8 @@ The letters at the end of an array's name are its axes, in order:
 | ``N`` | entries of a list, in any order |
 | ``P`` | tokens, in any arrangement |
 
-1 is an axis of length 1. Nothing is loaded before its name is asked for: a file that has only a format loads no torch.
+1 is an axis of length 1. A module is loaded only when one of its names is imported: a file that has only a format loads
+no torch.
 """
 
 from importlib import import_module
@@ -99,36 +100,36 @@ if TYPE_CHECKING:
     from skipstack.search.strategy.schedulers.own import OwnScheduler
     from skipstack.spaces.space import Point, Space
 
-# Every piece: the base of its Config, and the error of one line for what a user of the piece gave.
+# For every component: the base of its Config, and the error (one line) for a mistake of the component's user.
 __all__ = ["Frozen", "UserError"]
 
-# Gates, from the most general base to what a gate is most often made of.
+# Gates: the base classes, and the function that draws open or closed at random.
 __all__ += ["Gate", "LinearGate", "LogisticGate", "OpenGate", "VectorGate", "sample"]
 
-# Cells: the bases, what they are made of, and what they give.
+# Cells: the base classes, their sizes and weights, and their outputs.
 __all__ += ["Cell", "Choices", "HiddenState", "Layer", "LayerSizes", "Unrolled", "Weights"]
 
-# Heads: the bases, what they are given, and what they decide.
+# Heads: the base classes, their inputs, and their decisions.
 __all__ += ["UNSEEN", "Decoded", "Doubts", "Gold", "Head", "LinearHead", "Places", "SoftmaxHead", "Transitions"]
 __all__ += ["log_loss", "log_losses"]
 
-# Embedders: the base, what is known of each form, tables of vectors, and reserved ids.
+# Embedders: the base class, the features of each form, tables of vectors, and reserved ids.
 __all__ += ["BOUNDARY", "CAPITAL_CLASSES", "FIRST_KNOWN", "UNKNOWN"]
 __all__ += ["Distinct", "DistinctForms", "Embedder", "Ids", "LexiconTensors", "Lookup", "Sought", "distinct_forms"]
 
-# Parameters, and what they are for, which says how they start and whether L2 counts them.
+# Parameters and their roles. A role decides how a parameter is initialised, and whether L2 counts it.
 __all__ += ["BIAS", "FORM", "RECURRENT", "SCORE", "TABLE", "WEIGHT", "Parameter", "Role", "parameter"]
 
 # Lanes and their random numbers, and products over lanes.
 __all__ += ["Dropout", "Lane", "Streams", "product", "project"]
 
-# File formats: the bases, what they read, and what they give.
+# File formats: the base classes, the files that they read, and the sentences that they return.
 __all__ += ["END", "CorpusFiles", "Example", "OwnFormat", "Scheme", "Sentence", "SourceFile", "TaskOfLayer", "Unit"]
 
-# Constraints: what marks a function as one.
+# Constraints: the decorator that marks a function as a constraint.
 __all__ += ["constraint"]
 
-# Proposers and schedulers: the bases, and what they are told of trials.
+# Proposers and schedulers: the base classes, and the classes that describe trials to them.
 __all__ += ["Curve", "OwnProposer", "OwnScheduler", "PastTrial", "Point", "Rank", "Space", "ranked"]
 
 _FROM = {
@@ -163,14 +164,14 @@ _FROM = {
     "skipstack.search.strategy.schedulers.own": "OwnScheduler",
     "skipstack.spaces.space": "Point Space",
 }
-"""The names by the module that has them."""
+"""The names in each module, separated by blanks."""
 
 _MODULE_OF = {name: module for module, names in _FROM.items() for name in names.split()}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """The names that are loaded once they are asked for."""
+        """Import a name from its module."""
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(_MODULE_OF[name]), name)

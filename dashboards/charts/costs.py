@@ -103,8 +103,8 @@ def _drawn(
 
 
 def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool, larger_costs_less: bool = False) -> pd.DataFrame:
-    """The rows on the Pareto front, the best ``cost`` first. A row is on the front if no row with an equal or better
-    cost has an equal or better ``value``. Of equal rows, only the first is on the front.
+    """The rows on the Pareto front, the best ``cost`` first. A row is on the front if no other row with an equal or
+    better cost has an equal or better ``value``. Of equal rows, only the first counts.
 
     ``larger_is_better``: whether a larger ``value`` is better. ``larger_costs_less``: whether a larger ``cost`` is
     better.

@@ -16,7 +16,7 @@ MOST = 400
 
 
 def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
-    """Draw the empirical distribution function of the scores, with a line for each state in which trials ended.
+    """Draw the empirical distribution function of the scores, with a line for each kind of state (``states.py``).
 
     ``trials``: a frame of trials with the columns state, score and dev.
     """

@@ -1,4 +1,4 @@
-"""A chart that compares what changes gain in a paper with what they gain in a study."""
+"""A chart that compares the gains of changes in a paper with their gains in a study."""
 
 from typing import Any
 

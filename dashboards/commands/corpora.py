@@ -107,9 +107,9 @@ def check_corpus(
 ) -> None:
     """Check a named corpus, or find the format of a file of yours.
 
-    Every file of a named corpus must be present and unchanged: its SHA-256 is that of the file on which the published
+    Every file of a named corpus must be present. If its SHA-256 is known, it must be the file on which the published
     figures were measured. A file of yours is read whole. Prints the format in which it could be read, and the options
-    of `data.corpus` that say so.
+    of `data.corpus` for this format.
     """
     path = Path(name)
     if name in named_corpora() or not path.exists():
@@ -132,7 +132,7 @@ def _check_named(name: str, data_dir: Path | None) -> None:
 
 
 def _recognise(path: Path) -> None:
-    """Print what a file is taken for: a line of its kind, its size and its tags, and a line of its options."""
+    """Print the format found in a file: a line of its kind, its size and its tags, and a line of its options."""
     found = recognise(SourceFile.read(path))
     tags = Counter(tag for sentence in found.sentences for tag in sentence.tags)
     size = f"{counted(len(found.sentences), 'sentence')} of {sum(len(each.words) for each in found.sentences):,} tokens"

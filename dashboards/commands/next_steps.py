@@ -48,7 +48,7 @@ def next_steps(
     lying = [part for each in data for part in ("--data-dir", str(each))]
     verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]
     steps = [ALSO, *_typed([export, verify])]
-    if not isinstance(as_network(config).data.vectors, TokenVectors):  # which text has not
+    if not isinstance(as_network(config).data.vectors, TokenVectors):  # typed text has no vectors of its tokens
         predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
         steps.append(f"  echo 'Words of a sentence' | {predict}")
     return [*steps, *looks[1:]]

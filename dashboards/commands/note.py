@@ -1,4 +1,4 @@
-"""``skipstack note`` and ``skipstack rename``: what a user writes about a study or a trial."""
+"""``skipstack note``: writes a note on a study or a trial. ``skipstack rename``: gives a study another title."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""``skipstack stop``: ends trials of a running study, or the study itself, in order."""
+"""``skipstack stop``: ends trials of a running study, or lets the study end after the trials in training."""
 
 from typing import Annotated
 

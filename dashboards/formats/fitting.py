@@ -18,7 +18,7 @@ NARROWEST_TEXT = 16
 """The minimum width to which a left-justified column is narrowed, in characters; longer texts wrap."""
 
 GAP, NARROW_GAP = 2, 1
-"""The number of characters between columns, normally and in a tight table."""
+"""The number of characters between columns: normally, and in a ``tight`` table that would not fit otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

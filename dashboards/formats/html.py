@@ -198,7 +198,7 @@ def _figures(named: Iterable[tuple[str, Picture]]) -> Iterator[str]:
 
 
 def _with_code(text: str) -> str:
-    """The HTML of a text, with what stands between backticks as code."""
+    """The HTML of a text. Parts between backticks become code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 

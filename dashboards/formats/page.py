@@ -72,8 +72,8 @@ class Table:
 
     The subjects of the rows take several columns in Markdown, and a single column in the other formats. ``names``: the
     headings of the columns of subjects in Markdown. ``heading``: the heading of the single column of subjects.
-    ``columns``: the columns of the cells. ``optional``: the names of columns that a narrow page may drop, the first to
-    drop first. ``tight``: whether a narrow page narrows gaps and wraps labels before it drops a column. ``caption``:
+    ``columns``: the columns of the cells. ``optional``: the names of columns that a narrow page may drop, in the order
+    of dropping. ``tight``: whether a narrow page narrows gaps and wraps labels before it drops a column. ``caption``:
     sentences for the caption, such as the meaning of bold cells; left out in formats without captions.
     """
 
@@ -139,7 +139,7 @@ class FoldedPart:
 class Page:
     """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
     the title. ``answers``: further results, a line each, shown below the verdict. ``details``: further parts of the
-    page. ``whole``: the command that prints the page with its details. A page without them names this command.
+    page. ``whole``: the command that prints the page with its details. A page whose details are left out names it.
     """
 
     title: str

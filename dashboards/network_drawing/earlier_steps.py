@@ -27,7 +27,7 @@ def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
 
 
 def steps_of(each: Reading, to: str) -> str:
-    """Say how many steps back ``each`` reads: ``3``, ``1 to 3`` or ``1 and 3``. ``to``: the text for " to "."""
+    """Say how many steps back ``each`` reads: ``3``, ``1 to 3`` or ``1 and 3``. ``to``: the separator of a range."""
     if each.first == each.last:
         return f"{-each.first}"
     return f"{-each.last}{to if each.between else ' and '}{-each.first}"

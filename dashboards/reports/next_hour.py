@@ -1,6 +1,6 @@
 """Says what the next hour of a running study is likely to bring, at its pace so far.
 
-The best score is forecast only for proposers with which such forecasts are known to hold.
+The best score is forecast only for proposers for which such forecasts are known to hold (``HELD``).
 """
 
 from collections.abc import Iterator

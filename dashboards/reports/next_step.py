@@ -38,7 +38,7 @@ HELPS: Final[dict[Reason, str]] = {
 
 
 MOST: Final = 40
-"""The maximum number of seeds of an ablation that is recommended; more would hardly be trained to settle one gain."""
+"""The maximum number of seeds of a recommended ablation: few users would train more to settle one gain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class NextStep:
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
-    """The commands to type next. If no trial has a score, remedies for the ends of the trials come first.
+    """The commands to type next. If no trial has a score, remedies for the failures come first.
 
     ``seen``: the exploration of the search. ``folder``: the study's folder, as shown in the commands.
     """

@@ -1,4 +1,4 @@
-"""Shows a study in a notebook: its report, and while it runs the report after each change."""
+"""Shows the report of a study in a notebook, and updates it while the study runs."""
 
 import time
 from html import escape
@@ -25,7 +25,7 @@ def notebook_page(study: Study) -> str:
 
 
 def follow(study: Study, every: float) -> None:
-    """Show the report in a notebook's cell until the study is finished; it is made anew ``every`` so many seconds, if
+    """Show the report in a notebook's cell until the study is finished. At intervals of ``every`` seconds, update it if
     the ledger has changed. Raises UserError outside a notebook.
     """
     try:

@@ -183,8 +183,9 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def side_effect_lines(space: Space, base: Subject) -> Iterator[str]:
-    """Yield a line for each axis with a value that brings something along, with the names of these changes. If they
-    bring shortcuts, a last line names the field that decides about shortcuts. ``base``: the base config of the space.
+    """Yield a line for each axis with a value that also changes other settings; it names these changes. If shortcuts
+    are among them, a last line names the field that decides which layers take one. ``base``: the base config of the
+    space.
     """
     found: dict[str, list[str]] = {}
     for axis, value, effects in effects_of_axes(space, base):

@@ -66,9 +66,8 @@ def in_a_sentence(verdict: Verdict) -> str:
 
 
 def answers(verdict: Verdict) -> tuple[str, ...]:
-    """A line for each axis that a confirmed table asks about: what its change adds, and whether that helps or harms. Of
-    a change that is not shown to do either, the line says how large its gain or loss may still be. Empty for other
-    verdicts.
+    """A line for each axis that a confirmed table tests: the gain of its change, and whether that helps or harms. If a
+    change is not shown to do either, the line says how large its gain or loss may still be. Empty for other verdicts.
     """
     match verdict:
         case WinnerTested():
@@ -120,12 +119,12 @@ def _answer(row: ConfirmedRow, measure: Measure) -> str:
 
 
 def _nothing_shown(most: float, measure: Measure) -> str:
-    """Words for an open gain that is at most ``most``, unless no gain can be larger."""
+    """Words for an open gain or loss of at most ``most``; without the number if every possible gain is within it."""
     return "nothing shown" if measure.in_points and most >= 1 else f"nothing shown up to {size_of(most, measure)}"
 
 
 def _farthest(row: ConfirmedRow) -> float:
-    """The end of a row's corrected interval that is farther from 0: its gain or loss is not known to be smaller."""
+    """The distance from 0 of the farther end of a row's corrected interval: its gain or loss may be this large."""
     assert row.corrected is not None, "an open row has an interval"
     return max(map(abs, row.corrected))
 

@@ -1,9 +1,9 @@
-"""Requests of the reader to a study, as the command line makes them: to stop a trial or the study, to try a point, or
-to write a note or another title.
+"""Lets the reader of a page stop a trial or the study, try a point, and write a note or another title, as commands do.
 
-While a process runs the study, a request waits in the study's folder for that process; a note on a study at rest is
-written into its ledger. Only a browser on this machine may make a request, and only once it has opened the address with
-the token that the command printed. The token then is a cookie that no other site can send.
+While a process runs the study, a request waits in the study's folder for that process; a note or title for a study that
+no process runs is written into its ledger at once. Only a browser on this machine may make a request, and only once it
+has opened the address with the token that the command printed. The browser then keeps the token as a cookie, which no
+other site can send.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,8 +37,8 @@ def may_act(request: Request, token: str) -> bool:
 
 
 def admitted(request: Request, token: str, to: str) -> RedirectResponse:
-    """The answer to an address with the token: the browser keeps it as a cookie, and goes on ``to`` the page. Raises
-    UserError for another token.
+    """The answer to an address with the token: sets the token as a cookie, and redirects to the address ``to``. Raises
+    UserError for another token, and for a browser on another machine.
     """
     given = request.query_params.get(TOKEN, "")
     if request.url.hostname not in LOCAL or not compare_digest(given.encode(), token.encode()):
@@ -54,8 +54,8 @@ def _cookie(request: Request) -> str:
 
 
 def act(view: View, given: Mapping[str, str]) -> str:
-    """Make the request that a form asks for: ``do`` says which. Return the address of the page that shows it. Raises
-    UserError if the study cannot take it.
+    """Make the request that a form sent; its field ``do`` names the kind. Return the address of the page to show next.
+    Raises UserError if the study cannot take it.
     """
     from skipstack.search.api.run import ask_for, ask_to_stop, noted, renamed  # imports much that pages do not need
 
@@ -138,7 +138,7 @@ def _written(view: View) -> tuple[str, str]:
 
 
 def waiting(view: View) -> Iterator[Element]:
-    """Yield what waits to be carried out."""
+    """Yield a sentence for each request that the study's process has not carried out yet."""
     for request in Requests(StudyFolder(view.path).asked).waiting().values():
         by = f", asked for by {request.asked_by}" if request.asked_by else ""
         yield sentence(f"Waits: {_in_words(request)}{by}.")

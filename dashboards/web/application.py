@@ -50,7 +50,7 @@ PAGES: Final[Mapping[str, Page]] = {
 """The pages by their paths, in the order of the navigation."""
 
 KEPT: Final = {"Cache-Control": "max-age=31536000, immutable"}
-"""The header of files whose address has their version."""
+"""The header that lets browsers keep a file for good. Addresses of scripts and styles change with their versions."""
 
 ICON: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
@@ -59,7 +59,7 @@ ICON: Final = (
 """The browser tab's icon: stacked layers."""
 
 LOOK: Final = 1.0
-"""The seconds between two looks at whether a ledger has grown."""
+"""The seconds between two checks whether a ledger has grown."""
 
 ASKED: Final = ("section", "chart", "follow")
 """The parameters of an address that ask for a part of a page: a section, a chart of it, or the events of the study."""
@@ -83,8 +83,8 @@ VERSION: Final = hashlib.sha256((SCRIPT + STYLE).encode()).hexdigest()[:12]
 
 
 def application(folders: Sequence[Path], received: Mapping[str, Path], token: str) -> Starlette:
-    """The dashboard of the studies below ``folders``, and of those ``received`` from MLflow. A browser that shows the
-    ``token`` may act on the former.
+    """The dashboard of the studies below ``folders``, and of those ``received`` from MLflow. A browser with the
+    ``token`` may act on the former (``acting.py``).
     """
 
     def view_of(request: Request) -> View:
@@ -169,13 +169,13 @@ def _json(data: Mapping[str, Any]) -> Response:
 
 
 async def _events(path: Path, sections: Sequence[Section]) -> AsyncIterator[str]:
-    """Yield the key of each section that is out of date, at its pace. At the end of the study, or once it is gone,
-    yield all keys again, and ``over``.
+    """Yield an event with the key of each section that is out of date, no more often than the section's ``every``
+    allows. At the end of the study, or once it is deleted, yield all keys again, and then the event ``over``.
     """
     live = [section for section in sections if await run_in_threadpool(section.every) is not None]
     seen = await run_in_threadpool(_versions, path, live)
     sent, over = dict.fromkeys(seen, time.monotonic()), False
-    with suppress(UserError):  # the study was deleted, or is damaged: the sections tell
+    with suppress(UserError):  # the study was deleted, or is damaged: the sections show it
         while not over:
             await asyncio.sleep(LOOK)
             versions = await run_in_threadpool(_versions, path, live)
@@ -194,6 +194,6 @@ async def _events(path: Path, sections: Sequence[Section]) -> AsyncIterator[str]
 
 
 def _versions(path: Path, sections: Sequence[Section]) -> dict[str, object]:
-    """The version of what each section is made from: of the ledger, and of what else the section names."""
+    """The version of each section's data, by its key: the version of the ledger, and the value of ``Section.also``."""
     version = version_of(path)
     return {section.key: (version, section.also()) for section in sections}

@@ -18,7 +18,7 @@ form { display: flex; flex-wrap: wrap; gap: 0.6rem; align-items: end; } label { 
 input { display: block; width: 100%; box-sizing: border-box; } input, button { font: inherit; padding: 0.25rem 0.5rem; }
 pre { overflow: auto; background: var(--band); padding: 0.8rem; }
 """
-"""The CSS of the field and of what is predicted, after that of all pages."""
+"""The CSS of the field and of the predictions. It follows the CSS of all pages."""
 
 
 def bundle_page(bundle: "Bundle", address: str, text: str, predicted: str) -> str:

@@ -1,4 +1,4 @@
-"""Describes a chart as the page's script draws it: its headline, its words, and its panels as Vega-Lite."""
+"""Converts a chart into the data that the page's script draws: its headline, its words, and its panels as Vega-Lite."""
 
 import json
 from collections.abc import Mapping

@@ -86,7 +86,7 @@ def _search(of: Snapshot) -> Iterator[Element]:
 
 
 def _paper(view: View, of: Snapshot) -> Sequence[Section]:
-    """The choice of a paper's table, and the comparison with the chosen one."""
+    """The menu to choose a paper's table, and the comparison with the chosen table."""
     from skipstack.search.analysis.confirmation.papers import tables
 
     every = tables()

@@ -52,13 +52,15 @@ def document(view: View, sections: Sequence[Section], *, version: str, charts: s
 
 
 def section_html(view: View, section: Section) -> str:
-    """The HTML of a section's elements. A chart is a place, which the page's script fills by the chart's address."""
+    """The HTML of a section's elements. A chart is an empty figure with the chart's address, from which the page's
+    script fetches and draws it.
+    """
     html = "".join(_elements(view, section))
     return html if view.page == STUDIES else linked(html, view.trial, section.ablation)
 
 
 def chart_of(section: Section, number: int) -> Drawn | None:
-    """The chart of a section with this number, from 0; None if it has fewer."""
+    """The chart number ``number`` (counted from 0) of a section; None if it has no such chart."""
     drawn = (element for element in section.show() if isinstance(element, Drawn))
     return next((each for place, each in enumerate(drawn) if place == number), None)
 
@@ -81,7 +83,9 @@ def _elements(view: View, section: Section) -> Iterator[str]:
 
 
 def _framed(view: View, section: Section) -> str:
-    """A section in its frame, whose content the page's script may fetch."""
+    """A section in its frame. If the section is not rendered ``now``, the frame is empty, and the page's script fetches
+    the content.
+    """
     frame = f'<section id="{section.key}"'
     address = shown(view.address(section=section.key))
     match section.when:
@@ -99,7 +103,7 @@ def _entry(view: View, page: str) -> str:
 
 
 def _choice(view: View) -> str:
-    """The choice of a study, on a page about one. The question that the page answers is kept."""
+    """The menu to choose a study, on a page about one study. It keeps the tab chosen on the page "What works?"."""
     if not view.studies or view.page == STUDIES:
         return ""
     names = {name: name for name in view.studies}

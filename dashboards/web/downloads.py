@@ -47,7 +47,7 @@ class File:
 
 
 def file_of(view: View, name: str) -> File:
-    """The file with a ``name`` of an address, made now. Raises UserError for an unknown name."""
+    """Make the file that an address requests by its ``name``. Raises UserError for an unknown name."""
     of = snapshot(view.path)
     study = re.sub(r"[^A-Za-z0-9_.-]+", "-", of.frames.study.name)
     if name in REPORTS:

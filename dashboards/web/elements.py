@@ -101,8 +101,8 @@ def report(made: Report, address: AddressOf, *, titled: bool = True, said: str =
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, name: str = "table") -> str:
-    """A small table of texts. The first column names the rows; columns of numbers are right-justified. ``name``: what a
-    screen reader calls it.
+    """A small table of texts. The first column names the rows; columns of numbers are right-justified. ``name``: its
+    name for screen readers.
     """
     body = [[shown(each) for each in row] for row in rows]
     places = range(len(headings))
@@ -122,8 +122,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, name: str =
 
 
 def sorted_heading(name: str, sort: str, address: Callable[[str], str], *, text: bool = False) -> str:
-    """The heading of a column, a link that sorts by it: the largest first, or a column of ``text`` from A; then the
-    other way. ``sort``: the present order, as ``-NAME`` for the largest first. ``address``: the address of an order.
+    """The heading of a column, with a link that sorts by it: the largest first, or a column of ``text`` from A.
+    Followed again, the link reverses the order. ``sort``: the present order, which is ``NAME``, or ``-NAME`` for the
+    largest first. ``address``: returns the address of the table in a given order.
     """
     order = {name: "ascending", f"-{name}": "descending"}.get(sort)
     sorted_by = f' aria-sort="{order}"' if order else ""
@@ -133,7 +134,9 @@ def sorted_heading(name: str, sort: str, address: Callable[[str], str], *, text:
 
 
 def scrolling(inner: str, name: str) -> str:
-    """An element that scrolls sideways if the page is too narrow, also by keyboard. ``name``: its name."""
+    """An element that scrolls sideways if the page is too narrow, also by keyboard. ``name``: its name for screen
+    readers.
+    """
     return f'<div class="wide" role="region" tabindex="0" aria-label="{shown(name)}">{inner}</div>'
 
 
@@ -164,7 +167,7 @@ def form(*fields: str, name: str, action: str = "") -> str:
 
 
 def request_form(*fields: str, name: str, action: str = ACT) -> str:
-    """A form that asks for something once the reader presses its button. ``name``: its name for screen readers.
+    """A form that sends a request when the reader presses its button. ``name``: its name for screen readers.
     ``action``: the address that gets the request; by default that of requests to a study.
     """
     inner = "".join(fields)
@@ -172,7 +175,7 @@ def request_form(*fields: str, name: str, action: str = ACT) -> str:
 
 
 def button(value: str, text: str) -> str:
-    """The button of a request. ``value``: which request it is."""
+    """The button of a request. ``value``: the kind of the request."""
     return f'<button type="submit" name="do" value="{shown(value)}">{shown(text)}</button>'
 
 
@@ -186,8 +189,8 @@ def kept(values: Mapping[str, Iterable[str]]) -> str:
 
 
 def select(name: str, label: str, options: Mapping[str, str], chosen: str, *, placeholder: str = "") -> str:
-    """A choice of one of several ``options``, each with its text. ``placeholder``: the text of no choice, if that is
-    allowed.
+    """A choice of one of several ``options``, each with its text. ``placeholder``: the text of the option to choose
+    nothing; empty if there is no such option.
     """
     none = f'<option value="">{shown(placeholder)}</option>' if placeholder else ""
     listed = "".join(_option(value, text, value == chosen) for value, text in options.items())
@@ -220,7 +223,7 @@ def text_field(name: str, label: str, value: str, *, placeholder: str = "") -> s
 
 
 def link(address: str, text: str, *, current: bool = False, download: bool = False) -> str:
-    """A link. ``current``: whether it leads to where the reader is. ``download``: whether it fetches a file."""
+    """A link. ``current``: whether it leads to the present page or part. ``download``: whether it fetches a file."""
     more = (' aria-current="page"' if current else "") + (" download" if download else "")
     return f'<a href="{shown(address)}"{more}>{shown(text)}</a>'
 

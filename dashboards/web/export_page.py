@@ -70,7 +70,7 @@ def export_page(view: View) -> Sequence[Section]:
 
 
 def config_of(of: Snapshot, name: str) -> "Subject":
-    """The config of the trial with this number; ``BASE`` is the base config."""
+    """The config of the trial whose number is ``name``; the base config if ``name`` is ``BASE``."""
     if name == BASE:
         return of.frames.study.space.base
     return of.frames.space.config(json.loads(str(of.frames.trials.loc[int(name), "point"])))

@@ -57,7 +57,7 @@ therefore read less often.
 """
 
 RECENT: Final = 1.0
-"""An exploration of a running study is used again for this many seconds, and for as long again as it took."""
+"""An exploration of a running study is reused for this many seconds, plus the seconds that it took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class StudyNow:
     usage that their workers reported. ``faults``: all faults, the earliest first. ``placed``: where and how the study
     was last run; None if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the
     expected gain from further trials, if it was too small to start any. ``hours``: the limit of hours, if it ended the
-    study. ``cut``: the trials that this limit cut short, by how they ended. ``identical``: a warning that trials report
-    the same, or empty.
+    study. ``cut``: the trials that this limit cut short, by how they ended. ``identical``: a warning if trials report
+    equal scores; otherwise empty.
     """
 
     state: str
@@ -131,7 +131,7 @@ class Followed:
     damaged.
 
     A look reads the new lines of the ledger, and recounts only the trials in these lines. ``progressed`` describes all
-    trials, so it takes longer for longer studies, and is made less often.
+    trials, so it takes longer for longer studies, and pages call it less often.
     """
 
     def __init__(self, path: Path) -> None:
@@ -161,7 +161,7 @@ class Followed:
         """The seconds that the last exploration took."""
 
     def pace(self) -> float | None:
-        """The seconds between two looks; None if the last look found the study finished. It does not look."""
+        """The seconds between two looks; None if the last look found the study finished. Reads nothing."""
         return self._pace(self._seconds)
 
     def progress_pace(self) -> float | None:
@@ -202,7 +202,8 @@ class Followed:
     def progressed(self) -> SearchSoFar:
         """The exploration of the search so far, and the rungs ahead of its training trials. Thread-safe.
 
-        While the study runs, it may lack the last events (``RECENT``), so that a section and its charts share one.
+        While the study runs, it may lack the last events (``RECENT``), so that a section and its charts share one
+        exploration.
         """
         with self._lock:
             over, began = self._look().state in ("finished", "interrupted"), time.perf_counter()
@@ -317,8 +318,8 @@ class Followed:
         return SearchSoFar(search, self._ahead())
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
-        """The rungs ahead of each training trial, by its number. None if the study has several objectives.
-        Empty rungs for a scheduler of the user's own, whose code is not run here.
+        """The rungs ahead of each training trial, by its number. None if the study has several objectives. No rungs are
+        known for a scheduler of the user's own, whose code is not run here.
         """
         record, training = self._counts.record, self._phases.now("training")
         if len(record.study.search.objectives) > 1:

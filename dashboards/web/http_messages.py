@@ -11,7 +11,7 @@ HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
-    "Referrer-Policy": "same-origin",  # a form that is sent says where it comes from
+    "Referrer-Policy": "same-origin",  # not no-referrer: forms would be sent with the Origin `null`
     "X-Content-Type-Options": "nosniff",
 }
 """The headers of every answer. A page runs our scripts alone, and no other page can show or read it."""

@@ -86,7 +86,7 @@ def _bundle(of: Snapshot, number: int) -> "Bundle":
 
 
 BUNDLES: Final = Shared[tuple[str, int], "Bundle"](4)
-"""The networks that were inspected last, by the file and the time of their weights."""
+"""The networks that were inspected last, by the path and the modification time of their weights."""
 
 ONE: Final = Lock()
-"""Held while a network reads a sentence: its gradients are its own state."""
+"""Held while a network processes a sentence, since threads share the networks in ``BUNDLES``."""

@@ -11,7 +11,7 @@ NAMED: Final = re.compile(
     r"(<a\b[^>]*>.*?</a>|<select\b.*?</select>|<[^>]*>)"
     r"|(?<![-\w])(?:(?<!, )|(?<=winner, ))trial (\d+)\b(?! of )"
 )
-"""Matches a link, a choice, another HTML tag, or the name of a trial of the page's study.
+"""Matches a link, a ``select`` element, another HTML tag, or the name of a trial of the page's study.
 
 Names of other studies' trials do not match: these have the form ``STUDY, trial 3`` or ``trial 3 of STUDY``.
 """

@@ -10,7 +10,7 @@ ACT: Final = "/act"
 """The path to which forms send requests to a study."""
 
 TOKEN: Final = "token"
-"""The parameter of an address with the token, which lets a browser send requests."""
+"""The parameter of an address that has the token, with which a browser may act on studies (``acting.py``)."""
 
 NAMES: Final[Mapping[str, str]] = {
     STUDIES: "Studies",

@@ -59,8 +59,8 @@ FAULTS: Final = 20
 
 def running_page(view: View) -> Sequence[Section]:
     """The page "Is it going well?". While the study runs, its sections are updated, slow ones less often. Sections that
-    take reading a long ledger come soon after the page. Until then, a long study counts as running, unless its tables
-    are at hand.
+    read a long ledger are fetched after the page. A study with a long ledger counts as running, unless cached tables
+    show that it is finished.
     """
     path = view.path
     found, short = followed(path), is_short(version_of(path))
@@ -118,7 +118,7 @@ def _training(path: Path) -> Iterator[Element]:
 
 
 def _curves(path: Path, *, over: bool) -> Iterator[Element]:
-    """Yield the scores from trial to trial beside those from epoch to epoch. ``over``: whether the study is."""
+    """Yield the scores from trial to trial, beside those from epoch to epoch. ``over``: whether the study is over."""
     if over:
         seen = snapshot(path).explored
         yield from beside([chart(history_chart(seen.seen.trials, seen.measure))], [chart(curves_chart(seen))])
@@ -177,8 +177,8 @@ def numbers_of(standing: StudyNow) -> dict[str, str]:
 
 
 def sentences_of(standing: StudyNow) -> Iterator[str]:
-    """Yield a sentence with further numbers, how all trials went wrong or reported the same if they did, and the reason
-    why the study ended itself early, if it did.
+    """Yield a sentence with further numbers. Sentences follow if all trials went wrong, if trials report equal scores,
+    or if the study ended early by a rule of its own (``search.enough``, ``search.hours``).
     """
     yield ". ".join(_further(standing, over=standing.state == "finished")) + "."
     yield from _all_wrong(standing)
@@ -261,8 +261,8 @@ def _faults(standing: StudyNow) -> Iterator[Element]:
 
 
 def _choice(view: View) -> Iterator[Element]:
-    """Yield the choice of the trial whose log is shown. The page returns to this place. Without a choice, the log
-    follows the study (``_logged``).
+    """Yield the form to choose the trial whose log is shown. The reloaded page starts at this form. Without a choice,
+    ``_logged`` chooses the trial.
     """
     number = text_field("trial", "Trial", view.one("trial"), placeholder="such as 3")
     yield heading("Log")

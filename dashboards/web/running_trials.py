@@ -30,7 +30,9 @@ EXPLAINED: Final = (
 IDLE: Final = "No trial is being trained. The curves of those that train stand here, with the scores that they need."
 
 PLACE: Final = '<div style="min-height: 36rem">'
-"""Opens the place of the chart and the table. It is as high without them, so that the page does not leap."""
+"""Opens the element of the chart and the table. It keeps its height when they are missing, so that the page does not
+jump.
+"""
 
 MOST: Final = 20
 """The maximum number of training trials that are listed."""
@@ -40,7 +42,7 @@ def running_trials(progressed: "SearchSoFar", *, goes_on: bool) -> Iterator[Elem
     """Yield the curves of the trials in training, and the score that each trial needs at its next rung.
 
     With several objectives, a sentence says instead that no single score decides. Without training trials, a sentence
-    takes their place. ``goes_on``: whether trials are still to come, so that this place is kept for them.
+    takes their place. ``goes_on``: whether trials are still to come, so that space is kept for them.
     """
     search, ahead = progressed.search, progressed.ahead
     yield heading(HEADING)

@@ -90,7 +90,9 @@ def serve_until_interrupted(application: Application, listener: socket.socket, h
 
 
 def _is_an_error(record: logging.LogRecord) -> bool:
-    """Whether a line of the server's log is on an error. The end cuts off the events of an open tab, which is none."""
+    """Whether a line of the server's log reports an error. At its end, the server cancels the event streams of open
+    tabs, which is no error.
+    """
     cut = record.exc_info is not None and isinstance(record.exc_info[1], CancelledError)
     return not (cut or record.getMessage().startswith("Cancel "))
 
@@ -101,7 +103,7 @@ def _make_ready() -> None:
 
     for part in PARTS:
         import_module(part)
-    with suppress(UndrawnError):  # the page tells
+    with suppress(UndrawnError):  # the page shows the reason
         charts_script()
 
 

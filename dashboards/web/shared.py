@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 class Shared(Generic[Key, Value]):
     """Makes a value for each key once, and keeps the ``most`` values that were asked for last.
 
-    Requests that ask for a value while another one makes it wait for it. A value whose making fails is not kept.
+    If a value is requested while another request makes it, the second one waits. Nothing is kept if making it fails.
     """
 
     def __init__(self, most: int) -> None:

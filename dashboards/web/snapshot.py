@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 64
-"""The maximum number of studies that are kept in memory."""
+"""The maximum number of snapshots that ``READ`` keeps in memory."""
 
 SECONDS: Final = 30
 """The age in seconds from which a requested snapshot of a long ledger is read again in the background."""
@@ -134,7 +134,7 @@ def _long(path: str) -> Snapshot:
 
 
 def _again(path: str) -> None:
-    with suppress(UserError):  # the study was deleted; the next request tells
+    with suppress(UserError):  # the study was deleted; the next request reports it
         LATEST[path] = (time.monotonic(), _read(path, version_of(Path(path))))
 
 

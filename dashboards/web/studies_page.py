@@ -89,7 +89,7 @@ def studies_page(view: View) -> Sequence[Section]:
 
 
 def row_of(view: View, name: str) -> Row:
-    """The table row of a study, which has the reason if the study cannot be read."""
+    """The table row of a study. If the study cannot be read, the row has the reason."""
     path = view.studies[name]
     try:
         return _described(View(view.page, view.studies, {"study": (name,)}), snapshot(path))
@@ -126,7 +126,7 @@ def _described(own: View, of: Snapshot) -> Row:
 
 
 def _written(path: Path) -> float:
-    """The time of the last event of a study, in Unix seconds; 0 if there is no study any more."""
+    """The time of the last write to a study's ledger, in Unix seconds; 0 if the study was deleted."""
     try:
         return max((nanoseconds for *_, nanoseconds in version_of(path)), default=0) / 1e9
     except UserError:
@@ -139,7 +139,7 @@ def _read(base: Subject) -> str:
 
 
 def _in_order(names: Iterable[str], key: Callable[[str], Any], sort: str) -> list[str]:
-    """The studies in an order, such as ``best``, or ``-best`` for the largest first. Those without a key come last."""
+    """Sort studies by ``key``; the largest first if ``sort`` begins with ``-``. Those whose key is None come last."""
     keys = {name: key(name) for name in names}
     some = sorted((name for name in keys if keys[name] is not None), key=keys.__getitem__, reverse=sort.startswith("-"))
     return [*some, *(name for name in keys if keys[name] is None)]

@@ -11,7 +11,8 @@ def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
     """The folder of each study below ``folders``, by the study's name. Links are not followed, and hidden folders are
     skipped.
 
-    The name is the path from the current folder. A study that is not below the current folder has its whole path.
+    The name is the path from the current folder. A study that is not below the current folder is named by its absolute
+    path.
     """
     return dict(sorted((_name(path), path) for folder in folders for path in _below(folder)))
 

@@ -63,7 +63,9 @@ def chosen_of(view: View, seen: "Exploration") -> Chosen:
 
 
 def alike(seen: "Exploration", chosen: Chosen) -> "pd.DataFrame":
-    """The chosen trials, each with its score after ``chosen.after`` epochs: none if it was stopped earlier."""
+    """The chosen trials, each with its best score up to the epoch ``chosen.after``: none if it was stopped earlier. The
+    whole training counts if ``chosen.after`` is None.
+    """
     if chosen.after is None:
         return chosen.trials
     score = seen.reached[chosen.after].reindex(chosen.trials.index)
@@ -71,8 +73,9 @@ def alike(seen: "Exploration", chosen: Chosen) -> "pd.DataFrame":
 
 
 def _after(view: View, seen: "Exploration") -> int | None:
-    """The number of epochs that the address chooses; by default, if trials were stopped, the last rung that half of the
-    trials reached, since what they reached in the end says first of all how long they were trained.
+    """The number of epochs that the address chooses; None for the scores of the whole training. If trials were stopped,
+    the default is the last rung that at least half of the trials reached, since scores of the whole training depend
+    mostly on how long a trial was trained.
     """
     text, rungs = view.one("after"), seen.compared
     if text.isdecimal():
@@ -110,8 +113,8 @@ def _epochs(seen: "Exploration") -> dict[str, str]:
 
 
 def logarithmic(domains: Mapping[str, Domain]) -> frozenset[str]:
-    """The columns of the axes to draw on a logarithmic scale: numbers by their logarithm, and lists of numbers that
-    differ widely (``WIDE``). ``domains``: the domain of each axis by its path.
+    """The columns of the axes to draw on a logarithmic scale: ranges that are sampled on a log scale, and lists of
+    numbers that differ widely (``WIDE``). ``domains``: the domain of each axis by its path.
     """
     return frozenset(axis_column(axis) for axis, domain in domains.items() if domain.log or _is_wide(domain))
 

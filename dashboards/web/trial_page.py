@@ -94,7 +94,7 @@ class ComparedTrials:
 
 
 def trial_page(view: View) -> Sequence[Section]:
-    """The page of a trial, with a form to choose the trial and another one to compare it with.
+    """The page of a trial, with a form to choose the trial and a second trial to compare it with.
 
     The page updates itself if the search or ablation of the trial is not finished yet.
     """
@@ -258,7 +258,7 @@ def _curves(seen: ComparedTrials) -> Drawn:
 
 
 def _differences(seen: ComparedTrials) -> str:
-    """The table of the settings in which the trial differs from the others, or a sentence if it does in none."""
+    """The table of the settings in which the trial differs from the others, or a sentence if there are none."""
     trial, space = seen.trial, seen.record.study.space
     others: dict[str, Subject] = {} if seen.imported else {"base": space.base}
     for name, number in (("best, ", seen.best), ("", seen.beside)):

@@ -23,7 +23,9 @@ RESULTS: Final = {"state": "state", "dev": "dev", "best_epoch": "best epoch", "e
 
 
 def trials_table(view: View, seen: "Exploration", trials: pd.DataFrame) -> str:
-    """The table of ``trials``, the best first unless the address says otherwise (``sort``, ``find``, ``from``)."""
+    """A page of the table of ``trials``, the best first. Parameters of the address: ``sort`` is another order, ``find``
+    a text that a row must contain, and ``from`` the first row.
+    """
     frame = _found(listed(seen, trials), view.one("find"))
     column = view.one("sort").removeprefix("-")
     if column in frame.columns or column == "trial":
@@ -80,7 +82,7 @@ def _table(view: View, frame: pd.DataFrame) -> str:
 
 
 def _places(view: View, first: int, count: int) -> str:
-    """The line below the table: which rows it has, links to the rows before and after, and the file with all."""
+    """The line below the table: the range of its rows, and links to the rows before and after and to the CSV."""
     last = min(first + AT_ONCE, count)
     links = [
         *([link(view.address(**{"from": str(first - AT_ONCE)}), "before")] if first else []),

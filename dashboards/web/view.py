@@ -19,7 +19,8 @@ class View:
     """The page, the study and the choices that an address asks for.
 
     ``page``: the path of the page, from ``page_names``. ``studies``: the folders of all studies by name. ``query``: the
-    values of each parameter of the address, in their order. ``acts``: whether the reader may change what runs.
+    values of each parameter of the address, in their order. ``acts``: whether the reader may act on studies
+    (``acting.py``).
     """
 
     page: str
@@ -51,7 +52,7 @@ class View:
         return self.every(name)[-1] if self.every(name) else default
 
     def number(self, name: str, default: int) -> int:
-        """The last value of a parameter as a number. Raises UserError if it is none."""
+        """The last value of a parameter as a number. Raises UserError if it is not a number."""
         text = self.one(name, str(default))
         if not text.isdecimal() or len(text) > DIGITS:
             raise UserError(f"{name}: got {text!r} (allowed: a number from 0)")

@@ -22,7 +22,9 @@ def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Pag
 
 
 def part_in_words(made: Experiment) -> str:
-    """A line on a part of an ablation that begins: the search of an arm, the comparison of all arms, or a round."""
+    """A line that announces the next part of an ablation: the tuning of an arm (a row), the comparison of all rows, or
+    a further round of seeds.
+    """
     configs, tuning = counted(len(made.plan.rows), "config"), made.plan.tuning
     if made.plan.continues is not None:
         return f"{made.study.name}: {configs} of rows that are not decided yet"

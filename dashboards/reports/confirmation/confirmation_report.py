@@ -1,4 +1,4 @@
-"""The report and the table of confirmed rows: what each change adds, over what, and how sure that is."""
+"""The report and the table of confirmed rows: the gain of each change, its reference, and its interval."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -95,7 +95,7 @@ def confirmed_table(
     """The table of confirmed rows, with the best score of each corpus in bold. Only gains have an interval in it. A
     table of a single config has no gains; it has the interval of the score.
 
-    ``records``: the numbers of the rows. ``split``: the split of the scores. ``about``: the question of the study.
+    ``records``: the numbers of the rows. ``split``: the split of the scores. ``about``: the study's description.
     ``ablation``: the number of the rows' ablation; None if the rows are trials of a search.
     """
     asked = any(numbers["p_randomised"] is not None for numbers in records)
@@ -149,7 +149,7 @@ def rows_by_themselves(
         names=("of", "row"),
         columns=tuple(columns),
         rows=tuple(
-            replace(_row(numbers, measure, columns, ablation), mark=Cell(""))  # the interval here does not decide it
+            replace(_row(numbers, measure, columns, ablation), mark=Cell(""))  # no mark, as intervals are uncorrected
             for numbers in records
         ),
         tight=True,

@@ -129,7 +129,7 @@ def meaning(
 
 
 def _chance(estimates: Sequence[Estimate], measure: Measure, alone: str) -> str:
-    """The phrase on the sources of chance that the intervals of ``estimates`` hold."""
+    """The phrase on the sources of chance that the intervals of ``estimates`` cover."""
     seeds = max(each.seeds for each in estimates)
     corpora = max(each.corpora for each in estimates)
     sentences = {each.sentences for each in estimates if each.corpora == 1}

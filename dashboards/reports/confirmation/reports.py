@@ -53,7 +53,7 @@ def first_shown(tables: Tables) -> int | None:
 def one_report(reports: Sequence[Report], first: int | None = None) -> Report:
     """Join the reports of several confirmed tables. A single report is returned unchanged.
 
-    ``first``: the position of the report whose verdict is that of all; None if none has it.
+    ``first``: the position of the report whose verdict is shown; None if there is none.
     """
     if len(reports) == 1:
         return reports[0]

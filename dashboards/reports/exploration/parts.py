@@ -97,8 +97,8 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
 
 
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
-    """List at most ``NAMED`` pairs of values: pairs that differ from the sum of their effects by more than chance
-    explains in any pair. Without such pairs, a sentence says so.
+    """List at most ``NAMED`` pairs of values: pairs whose joint effect differs from the sum of the two effects by more
+    than chance explains in any pair. Without such pairs, a sentence says so.
     """
     named = sorted(
         (pair for pair in content["pairs"] if pair["stands_out"]), key=lambda pair: -abs(pair["interaction"])

@@ -29,15 +29,15 @@ HEADLINE = ("dev %", "deviation", "test %")
 """The columns of the table of baseline, base and best trial."""
 
 OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
-"""The columns that a narrow terminal drops, the first one first."""
+"""The columns that a narrow terminal drops, in this order."""
 
 
 def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None, brings: Sequence[str] = ()) -> Numbers:
     """The numbers of a row, by name.
 
     Scores and effects are unscaled, and larger if better (``data.tasks.measure``): accuracies in [0, 1], negative
-    perplexities. ``confirmed``: the winner's change to this row's value, if an ablation has tested it. ``brings``: what
-    the value brings along.
+    perplexities. ``confirmed``: the winner's change to this row's value, if an ablation has tested it. ``brings``:
+    phrases on other settings that change with the value.
     """
     return {
         "axis": row.axis,
