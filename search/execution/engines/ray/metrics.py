@@ -84,7 +84,7 @@ class StudyGauges:
         match event:
             case Started():  # the record has the config now, and drops it when the trial ends
                 self._tokens[event.trial] = _tokens(record, record.trials[event.trial])
-            case Reported():
+            case Reported() if record.trials[event.trial].reused is None:
                 self._put(EPOCHS, 1, None)
                 seeds = event.seeds or record.trials[event.trial].seeds
                 if tokens := len(seeds) * self._tokens[event.trial]:

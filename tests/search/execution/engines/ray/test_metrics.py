@@ -15,10 +15,13 @@ from skipstack.search.execution.engines.ray.metrics import METRICS, Metric, Stud
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
-from tests.search.toy import FailingWorker, open_toy, toy_driver, toy_study
+from skipstack.search.study.task import Workers
+from tests.search.execution.driver.test_one_network import of_gates
+from tests.search.toy import FailingWorker, KeepingWorker, open_toy, toy_driver, toy_study
 
 BOARD = Path(__file__).resolve().parents[5] / "search" / "cluster" / "grafana.json"
 
@@ -52,38 +55,52 @@ def expected(folder: StudyFolder, events: list[Event]) -> Values:
     best = record.ranked()[0].score
     assert best is not None
     values |= {("skipstack_best_score", None): best, ("skipstack_queue", None): 0}
-    epochs = sum(isinstance(event, Reported) for event in events)
-    if epochs:
-        values["skipstack_epochs_total", None] = epochs
+    if trained := reports_of_trained(record, events):
+        values["skipstack_epochs_total", None] = len(trained)
     return values
+
+
+def reports_of_trained(record: StudyRecord, events: list[Event]) -> list[Reported]:
+    return [each for each in events if isinstance(each, Reported) and record.trials[each.trial].reused is None]
 
 
 def shown(values: Values) -> Values:
     return {key: value for key, value in values.items() if value or key[0] == "skipstack_queue"}
 
 
-@pytest.mark.parametrize("scheduler", ["asha", "promotions"])
+def promoting() -> StudyConfig:
+    study = toy_study(9, proposer="random")
+    scheduler = study.search.scheduler.model_copy(update={"variant": "promotion"})
+    return study.model_copy(update={"search": study.search.model_copy(update={"scheduler": scheduler})})
+
+
+@pytest.mark.parametrize(
+    ("study", "worker"),
+    [
+        (toy_study(9, proposer="random"), FailingWorker),
+        (promoting(), FailingWorker),
+        (of_gates(scheduler="none"), KeepingWorker),  # one of its four trials is reused
+    ],
+    ids=["asha", "promotions", "reused"],
+)
 def test_the_metrics_of_a_study_are_those_of_its_ledger(
-    scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: StudyConfig, worker: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     health = Health.model_construct(splits={"train": SplitHealth.model_construct(tokens=7)})
     prepared = StudyRecord.corpus_of
     monkeypatch.setattr(
         StudyRecord, "corpus_of", lambda record, config: prepared(record, config).model_copy(update={"health": health})
     )
-    study = toy_study(9, proposer="random")
-    variant = {"variant": "promotion"} if scheduler == "promotions" else {}
-    search = study.search.model_copy(update={"scheduler": study.search.scheduler.model_copy(update=variant)})
-    folder = open_toy(tmp_path / "study", study.model_copy(update={"search": search}))
+    folder = open_toy(tmp_path / "study", study)
     kept = Kept()
     with Ledger(folder.ledger) as ledger:
         driver = toy_driver(folder, ledger)
         gauges = StudyGauges(lambda: driver.record, kept.put)
         driver.listen(gauges)
-        assert kept.values["skipstack_queue", None] == 9
-        run_study(driver, SerialEngine(FailingWorker))
+        assert kept.values["skipstack_queue", None] == driver.record.study.search.trials
+        run_study(driver, SerialEngine(worker))
     events = Ledger(folder.ledger).read()
-    seeds = sum(len(event.metrics["train_loss"]) for event in events if isinstance(event, Reported))
+    seeds = sum(len(event.metrics["train_loss"]) for event in reports_of_trained(driver.record, events))
     assert seeds
     assert shown(kept.values) == expected(folder, events) | {("skipstack_tokens_total", None): 7 * seeds}
     again = Kept()  # a driver that takes the study up begins with what is there, and counts from then on
