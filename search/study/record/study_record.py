@@ -285,14 +285,16 @@ class StudyRecord:
 
     @property
     def compares(self) -> bool:
-        """Whether it is the record of an ablation, with all its rows: not of a further round for some of them
-        (``search/study/record/whole_ablations.py``), nor of the search of an arm (``Tuning``).
+        """Whether this is the record of an ablation that compares all its rows. False for a further round, which trains
+        only some rows (``search/study/record/whole_ablations.py``), and for the search of an arm (``Tuning``).
         """
         return self.plan is not None and self.plan.continues is None and self.plan.arm is None
 
     @property
     def begins_with_base(self) -> bool:
-        """Whether the base is the first trial. In a further round, and after a tuning, it is only if it is a row."""
+        """Whether the base is the first trial. A further round, and a comparison after a tuning, begin with the base
+        only if it is one of their rows.
+        """
         if self.plan is None or self.plan.arm is not None or (self.plan.continues is None and self.plan.tuning is None):
             return True
         return any(canonical_json(row.point) == self._base_text for row in self.plan.rows)
