@@ -38,7 +38,7 @@ from skipstack.search.study.study_files.document import FORMER_KEYS
 COLUMNS: Final = ["crc", "payload"]
 
 ROWS: Final = 10_000
-"""The number of lines that are in memory at the same time."""
+"""The maximum number of lines of a Parquet file that are in memory at the same time."""
 
 STREAMS: Final = "dropout_streams"
 """Tensors of a checkpoint with this suffix count the random numbers drawn so far. In version 0.1.0, such tensors held

@@ -1,6 +1,7 @@
 """The stopping rule ``search.enough``: starts no further trial if the expected gain of more training time is too small.
 
-Like proposers and schedulers, the rule depends only on the events of the ledger. Unlike them, it uses their times.
+Like proposers and schedulers, the rule depends only on the events of the ledger. Unlike them, it also uses the times of
+these events.
 """
 
 import math

@@ -22,7 +22,7 @@ STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 
 LISTED: Final = 16
 """All values of an ordered axis are tried if there are at most this many; otherwise only those at the distances
-``STEPS``.
+``STEPS`` from the present value.
 """
 
 

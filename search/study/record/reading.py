@@ -85,7 +85,7 @@ def unfinished_ablation(path: Path) -> int | None:
 
 
 def read_study(path: Path) -> StudyRecord:
-    """Read the record of the study in the folder ``path``. Raises UserError without a study or for a damaged one."""
+    """Read the record of the study in the folder ``path``. Raises UserError if it is damaged or does not exist."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     try:
         record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())

@@ -119,7 +119,9 @@ class StudyRecord:
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Add a report to its trial, and its seeds if it completes a group. ``number``: the report's event number."""
+        """Add a report to its trial. If it completes a further group of racing seeds, they become seeds of the trial.
+        ``number``: the report's event number.
+        """
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
