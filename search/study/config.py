@@ -52,9 +52,9 @@ class SearchConfig(Frozen):
     """The proposer, which chooses the trials. A word stands for a mapping with that kind: ``tpe`` for ``{kind: tpe}``.
     """
     objectives: Annotated[Objectives, BeforeValidator(checked_objectives)] = ("score",)
-    """The objectives, of which the score is the first. For networks this is a list. For a function it is a mapping: its
-    keys are what the function reports, its values ``maximize`` or ``minimize``. With several objectives, reports show
-    the Pareto front; ASHA and the proposers that learn from scores rank trials by this front.
+    """The objectives, of which the score is the first. For networks this is a list. For a function it is a mapping from
+    the name of each value that it reports to ``maximize`` or ``minimize``. With several objectives, reports show the
+    Pareto front; ASHA and the proposers that learn from scores rank trials by this front.
     """
     warm_start: tuple[str, ...] = ()
     """Folders of earlier studies, relative to the folder of the study file. The proposer learns from their trials on
@@ -85,8 +85,8 @@ class SearchConfig(Frozen):
     of a list, as in ``{corpus: [a, b]}``. The score of a trial is the mean over all its calls.
     """
     seed: NonNegativeInt = 0
-    """The seed of the study. It determines the proposals. It also determines in which order a trial's batches of
-    different sentence lengths follow each other; this order is the same for all seeds of the trial.
+    """The seed of the study. It determines the proposals, and the order of a trial's batches, which differ in sentence
+    length. This order is the same for all seeds of the trial.
     """
     lanes: PositiveInt | Literal["auto"] = "auto"
     """The number of seeds of a trial that are trained in one batch. With ``auto``, this number depends on the size of
@@ -109,8 +109,8 @@ class SearchConfig(Frozen):
     trials are kept only while needed (``search/execution/driver/retention.py``). None means no limit.
     """
     disk_budget: PositiveInt | None = None
-    """Bytes that the weights of a study, or the models that its function reported, may take on the disk; None means no
-    limit.
+    """Bytes that the weights of a study, or the models that its function reported, may take on the disk. Weights that
+    are still needed are kept even if they take more. None means no limit.
     """
 
     @model_validator(mode="before")
@@ -133,7 +133,7 @@ class SearchConfig(Frozen):
         return further(self.objectives)
 
     def measures(self, objective: Objective) -> bool:
-        """Whether the study trains networks and has this objective."""
+        """Whether the list of objectives contains this one. False for a function's, which have directions."""
         return not self.reported and objective in self.objectives
 
     @property
@@ -148,7 +148,9 @@ class SearchConfig(Frozen):
 
     @property
     def lane_seeds(self) -> range:
-        """The seeds of a trial that was trained with all its seeds; with ``replicates``, the numbers of its calls."""
+        """All seeds of a trial, even if seeds race and it is stopped before all are trained. With ``replicates``, the
+        numbers of its calls.
+        """
         return self.repeated.calls(range(self.first_seed, self.first_seed + self.seeds))
 
     @property
@@ -167,11 +169,12 @@ class StudyConfig(Brief):
 
     name: Annotated[str, Field(min_length=1)]
     settings: Annotated[tuple[str, ...], UNSAID] = ()
-    """The settings of the base, the axes and the constraints that replaced values of the file or preset, in words."""
+    """The settings that replaced parts of the base, axes or constraints of the file or preset, each as ``PATH=VALUE``.
+    """
     about: str = ""
     removed: Annotated[dict[str, tuple[str, ...]], UNSAID] = Field(default_factory=dict)
-    """The axes and constraints that were removed with a path on which they depend, by this path: a setting or a later
-    file fixed it, or gave its axis fewer values (``spaces/dependents.py``).
+    """The axes and constraints that were removed because a setting or a later file changed a path on which they depend:
+    it fixed the path, or gave its axis fewer values (``spaces/dependents.py``). They are listed by this path.
     """
     space: SpaceConfig
     search: SearchConfig = SearchConfig()
@@ -189,7 +192,7 @@ class StudyConfig(Brief):
 
     @property
     def removals(self) -> tuple[str, ...]:
-        """A line for each path that was fixed or lost values: what was removed with it."""
+        """For each path that was fixed or lost values, a line that names the axes and constraints removed with it."""
         return tuple(
             f"removed, since they vary only with other values of {path}: {', '.join(names)}"
             for path, names in self.removed.items()
@@ -197,8 +200,8 @@ class StudyConfig(Brief):
 
     @property
     def title(self) -> str:
-        """The title that a user gave the study, else the name, followed by the settings, as in ``quickstart, with
-        model.stack.cell=gru``.
+        """The title that a user gave the study. Without one, the name followed by the settings, as in ``quickstart,
+        with model.stack.cell=gru``.
         """
         named = f"{self.name}, with {', '.join(self.settings)}" if self.settings else self.name
         return self.renamed or named

@@ -44,7 +44,7 @@ WORD_SIZE, VECTOR_SIZE = "model.embedder.word_size", "model.embedder.vector_size
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A corpus that trials of the study may read, and all the ways in which they may read it.
+    """A corpus that trials of the study may read, with all options and networks that they may combine with it.
 
     All dictionaries but ``vectors`` are ordered sets of their keys. ``tags``: pairs of a tag scheme and a minimum count
     of tags. ``words``: configs of vocabularies. ``models``: pairs of a network and a vocabulary, which must fit the
@@ -76,9 +76,9 @@ def prepared(
     seconds. ``ready``: the events of corpora that are stored already, by the identity of the corpus's config. Such a
     corpus gets a new event only if further vectors were stored for it.
 
-    Raises UserError if a file cannot be read, or if corpora have different measures. Raises UserError if the size of
-    vectors is not that of a network's vectors of words, or of tokens, unless that is 0. Raises UserError also if a tag
-    scheme, a minimum count of tags, word classes or a network does not fit its corpus.
+    Raises UserError if a file cannot be read, or if corpora have different measures. Raises UserError if a network's
+    vectors of words, or of tokens, have neither the size of the vectors in the file nor size 0. Raises UserError also
+    if a tag scheme, a minimum count of tags, word classes or a network does not fit its corpus.
     """
     events = []
     for needed in needs(study.space):
@@ -207,8 +207,8 @@ def needs(space: SpaceConfig) -> list[Needed]:
 
 
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
-    """Return the axes that determine what trials read from the disk, and all axes in the conditions of these axes.
-    Sizes of vectors count only if the base or an axis has a file of vectors.
+    """Return the axes that determine which data trials read or whether a network fits them, and all axes in the
+    conditions of these axes. Sizes of vectors count only if the base or an axis has a file of vectors.
     """
     given = as_network(space.base).data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)
     reads = [CORPUS, SCHEME, CUT_OFF, CLASSES, LONGEST, HEAD, CONSTRAINED, STACK, EMBEDDER, ONE_HOT]

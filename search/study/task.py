@@ -21,9 +21,9 @@ class TrialTask:
 
     ``number``: the trial's number. ``seeds``: the seeds to train; with ``replicates``, the numbers of the function's
     calls. ``order_seed``: the seed of the study, which determines the order of batches. ``lanes``: the number of seeds
-    to train in one batch. ``folder``: the folder of the trial's weights. ``corpus``, ``vectors``: the folders of the
-    prepared corpus and of the pretrained vectors; None if the trial reads none. ``reported``: the number of epochs of
-    these seeds in the ledger; the next result is of the epoch after these.
+    to train in one batch; with ``auto``, the worker chooses it. ``folder``: the folder of the trial's weights.
+    ``corpus``, ``vectors``: the folders of the prepared corpus and of the pretrained vectors; None if the trial reads
+    none. ``reported``: the number of epochs of these seeds in the ledger; the next result is of the epoch after these.
 
     ``earlier``: if seeds race (are trained in groups, one after another), the seeds of earlier groups. ``attempt``: the
     number of workers that this trial has had, including this one. Once a later worker has started, an abandoned one

@@ -1,7 +1,6 @@
 """Rewrites studies of earlier versions in the current format.
 
-Only this file reads formats that are no longer written. The formats of ledgers differ mainly in the ``study_opened``
-event:
+Only this file reads formats of ledgers that are no longer written. They differ mainly in the ``study_opened`` event:
 
 ========  =====================================================================================================
 format    its ``study_opened`` event
@@ -39,7 +38,7 @@ from skipstack.search.study.study_files.document import FORMER_KEYS
 COLUMNS: Final = ["crc", "payload"]
 
 ROWS: Final = 10_000
-"""The number of lines that are in memory at the same time."""
+"""The maximum number of lines of a Parquet file that are in memory at the same time."""
 
 STREAMS: Final = "dropout_streams"
 """Tensors of a checkpoint with this suffix count the random numbers drawn so far. In version 0.1.0, such tensors held
@@ -119,7 +118,9 @@ def _search(search: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _continuable(path: Path) -> str | None:
-    """Convert a checkpoint if it is of version 0.1.0. Returns a sentence about it, otherwise None."""
+    """Convert a checkpoint if it is of version 0.1.0. Returns a sentence about it; None for any other checkpoint, also
+    for one that cannot be read.
+    """
     from skipstack.models.training.checkpoint import read_tensors, write_tensors  # loads torch
 
     try:

@@ -19,8 +19,9 @@ The time before and after any other event does not count, since the study may no
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """Maps each message with which the study's limit of hours stopped trials to the numbers of these trials. ``ends``:
-    the number, state and message of each trial. The message is empty if a trial was stopped for another reason.
+    """Group the trials that the study's limit of hours or a user stopped by the message of their end. Returns their
+    numbers by message. ``ends``: the number, state and message of each trial. The message is empty if the scheduler
+    stopped the trial.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:
@@ -57,6 +58,6 @@ class Working:
 
 
 def _during_a_run(event: Event) -> bool:
-    # The user shortens a study between two runs; the stopping rule and the time limit shorten it during a run.
+    # The stopping rule and the limit of hours shorten a study during a run; a user may also shorten it between runs.
     asked = isinstance(event, Shortened) and event.gain is None and event.over is None
     return isinstance(event, DURING_A_RUN) or (isinstance(event, Shortened) and not asked)

@@ -1,6 +1,7 @@
 """The stopping rule ``search.enough``: starts no further trial if the expected gain of more training time is too small.
 
-Like proposers and schedulers, the rule depends only on the events of the ledger. Unlike them, it uses their times.
+Like proposers and schedulers, the rule depends only on the events of the ledger. Unlike them, it also uses the times of
+these events.
 """
 
 import math
@@ -46,7 +47,7 @@ class StoppingRuleConfig(Frozen):
 
 class StoppingRule:
     """Estimates from the trials so far whether further trials are worth their time. Pass the study's events to
-    ``happened`` in ledger order, and each trial that ends or pauses to ``left``. ``gain`` tells whether the study
+    ``happened`` in ledger order, and each trial that ends or pauses to ``left``. ``gain`` returns a gain once the study
     should stop.
 
     Trials count in the order of proposal, up to the first that has neither ended nor paused. Later trials that have
@@ -56,8 +57,8 @@ class StoppingRule:
     Let h be the number of trials that the study ends or pauses in ``hours``, at least 1. The expected gain is the
     larger of two numbers. The first is an upper bound for h independent trials (``statistics/maxima.py``), from the
     spacing of the k best scores. k is the number of completed trials minus 1, but at most half of all trials. The
-    second is the actual rise of the best score over the last h trials (at most half of all trials). It accounts for a
-    proposer that learns. The rule does not apply while the best trial is paused at a rung, since that trial may still
+    second is the actual rise of the best score over the last h trials (at most half of all trials), which accounts for
+    a proposer that learns. The rule does not apply while the best trial is paused at a rung, since that trial may still
     improve.
     """
 
@@ -95,7 +96,9 @@ class StoppingRule:
             self._prefix += 1
 
     def gain(self) -> Gain | None:
-        """The expected gain of the next ``hours``, if known and too small for further trials; otherwise None."""
+        """The expected gain of the next ``hours`` if it is too small for further trials. None if further trials are
+        worth it, or if the gain cannot be estimated yet.
+        """
         numbers = [number for number in range(self._prefix) if number in self._scores]
         scores, deviation = [self._scores[number] for number in numbers], self._seed_deviation
         if len(scores) < self._config.minimum_trials or not self._seconds or deviation is None:

@@ -60,11 +60,11 @@ class ListedConfig(Frozen):
 
 
 class PathConfig(Frozen):
-    """Proposes the listed points, and after them a greedy path from ``starts``. Each step of the path adopts that one
-    of the ``changes`` which helps most.
+    """Proposes the listed points, and after them a greedy path from ``starts``. Each step of the path adopts the one of
+    the ``changes`` that gives the highest mean score.
 
-    ``starts``: the config from which the path starts, once for each corpus. A change is judged by its mean score over
-    the corpora. ``changes``: the new value of each axis.
+    ``starts``: the config from which the path starts, once for each corpus. The mean is over the corpora. ``changes``:
+    the new value of each axis.
     """
 
     kind: Literal["path"] = "path"
@@ -74,7 +74,9 @@ class PathConfig(Frozen):
 
     @property
     def most(self) -> int:
-        """The maximum number of points to propose. Fewer are proposed if the path meets listed points."""
+        """The maximum number of points to propose. Fewer are proposed if points of the path are also listed, or if a
+        change is not possible.
+        """
         return len(self.points) + len(self.starts) * (1 + len(self.changes) * (len(self.changes) + 1) // 2)
 
 

@@ -1,5 +1,5 @@
-"""Checks of what every proposer promises. ``skipstack check`` runs them on users' own proposers, the tests also on the
-built-in ones.
+"""Checks the promises of every proposer. ``skipstack check`` runs these checks on users' own proposers, the tests also
+on the built-in ones.
 
 The check ``elsewhere`` runs this module as a program in other processes (``models/conformance/elsewhere.py``).
 """
@@ -91,7 +91,7 @@ class ProposerEvent:
 
 
 def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4, objectives: int = 1) -> Iterator[ProposerEvent]:
-    """Drive a proposer, and yield what happens. Up to ``parallel`` trials run at once, and end in any order for any
+    """Drive a proposer, and yield the events. Up to ``parallel`` trials run at once, and end in any order for any
     reason. ``seed``: determines order, reasons and scores.
     """
     draw = random.Random(seed)
@@ -142,7 +142,7 @@ def points(subject: ProposerSubject) -> None:
 
 
 def asking(subject: ProposerSubject) -> None:
-    """A question changes nothing: asked again, or asked for another trial before, it proposes the same point."""
+    """Asking changes nothing: it proposes the same point if asked again, or if asked for another trial before."""
     asked, quiet = subject.make(), subject.make()
     for event in subject.life(5, quiet):
         asked.ask(99)
@@ -153,7 +153,7 @@ def asking(subject: ProposerSubject) -> None:
 
 
 def replays(subject: ProposerSubject) -> None:
-    """Told any part of a history by a ledger, it proposes the point that it proposes to the study that lived it."""
+    """If the history of a study is replayed up to any trial, it proposes the same next point as in the study."""
     for seed in (0, 1):
         lived, replayed = subject.make(), subject.make()
         asked = 0
@@ -203,7 +203,7 @@ class ProposerSpecimen:
 
     @property
     def answer(self) -> Any:
-        """The points that it proposes on each space, as JSON. If it raises an error, the error in one line."""
+        """The points that it proposes on each space, as JSON. If it raises an error, this error in one line."""
         try:
             return [[list(each.point.items()) for each in subject.life(7)] for subject in self.subjects]
         except Exception as error:  # noqa: BLE001 (an error that only one process raises is a difference between them)

@@ -19,8 +19,8 @@ PENALTY: Final = 0.01
 class AxisCost:
     """The effect of one axis on the logarithm of the seconds of an epoch.
 
-    ``effects``: for values without an order, the effect of each. For a value with the coordinate p (from 0 to 1), the
-    coefficients of p - 1/2 and (p - 1/2)².
+    ``effects``: for values without an order, the effect of each. For ordered values, with the coordinate p from 0 to 1,
+    the coefficients of p - 1/2 and (p - 1/2)².
     """
 
     domain: Domain
@@ -98,15 +98,13 @@ class Charged:
     weight: float
 
     def of(self, axis: int, coordinates: Any) -> Any:
-        """The contribution of one axis to the penalty. ``axis``: the number of the axis. ``coordinates``: those of
-        values of the axis.
-        """
+        """The contribution of one axis to the penalty, for each of ``coordinates`` on it. ``axis``: its number."""
         return self.weight * self.costs[axis].at(coordinates)
 
 
 def _features(domain: Domain, path: str, points: list[Point]) -> NDArray[np.float64]:
     """The regression's features for one axis, a row for each point; 0 where the axis is inactive. For V values without
-    an order: a one-hot vector minus 1/V. For a value with the coordinate p: p - 1/2 and (p - 1/2)².
+    an order: a one-hot vector minus 1/V. For ordered values, with the coordinate p: p - 1/2 and (p - 1/2)².
     """
     rows = np.zeros((len(points), 2 if domain.ordered else len(domain.values)))
     for row, point in zip(rows, points, strict=True):

@@ -21,7 +21,9 @@ STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 """The distances by which a number is moved down and up to find a better value, as fractions of its range."""
 
 LISTED: Final = 16
-"""An axis with up to this many values is tried completely; a larger one only at the distances ``STEPS``."""
+"""All values of an ordered axis are tried if there are at most this many; otherwise only those at the distances
+``STEPS`` from the present value.
+"""
 
 
 @final
@@ -100,7 +102,7 @@ class Encoding:
         return spread_NE
 
     def random(self, source: np.random.Generator, count: int) -> Numbers:
-        """Draw ``count`` rows at random, with a value on every axis, each as its domain is sampled."""
+        """Draw ``count`` rows at random, with a value on every axis, drawn from the distribution of its domain."""
         uniform_ND = source.random((count, len(self._domains)))
         chosen, whole = self._chosen, self._steps > 0
         uniform_ND[:, chosen] = np.floor(uniform_ND[:, chosen] * self._widths[chosen])

@@ -1,4 +1,4 @@
-"""Users' own proposers: their base, what they see of a study, and the proposer that asks them.
+"""Users' own proposers: their base class, the past trials that they are given, and the proposer that calls them.
 
 A proposer of one's own is a class in a file of own code beside the study::
 
@@ -32,7 +32,7 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point, Space
 
 TRIES: Final = 5
-"""The number of times that a proposer of one's own is asked for a new, allowed point before one is drawn at random."""
+"""The number of calls of a user's proposer that may fail to give a new, allowed point before one is drawn at random."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class PastTrial:
     ``number``: its number in the study; None for a trial of an earlier study (``search.warm_start``). ``point``: its
     value for each active axis. ``state``: ``running``, ``paused``, or the reason why it ended, such as ``completed``,
     ``stopped`` or ``diverged``. ``curve``: pairs of an epoch and its score, ascending by epoch; higher scores are
-    better. It is known once the trial has paused or ended, and empty if the trial diverged or failed. ``further``: its
+    better. It is empty until the trial first pauses or ends, and if the trial diverged or failed. ``further``: its
     values in the objectives other than the score; larger is better.
     """
 
@@ -66,8 +66,9 @@ class PastTrial:
 def ranked(trials: Sequence[PastTrial]) -> list[PastTrial]:
     """The trials with a score, the best first, in the order of the built-in proposers.
 
-    Completed trials come before all others, which have fewer epochs: of those, more epochs come first. Of trials with
-    equally many, the better score comes first; with several objectives, the better non-dominated rank does.
+    Completed trials come first, then the others, those with more epochs before those with fewer. Of trials with equally
+    many epochs, the one with the better score comes first or, with several objectives, with the better non-dominated
+    rank.
     """
     scored = [(trial, rank) for trial in trials if (rank := trial.rank) is not None]
     return [scored[place][0] for place in best_first([rank for _, rank in scored])]
@@ -97,15 +98,15 @@ class OwnProposer(ABC):
         ``trials``: those of earlier studies, and then all trials so far by number. ``random``: the only source of
         randomness; it derives from the study's seed and the trial's number.
 
-        A point that was proposed before, or that breaks a rule of the space, is asked for again, from further random
-        numbers. After ``TRIES`` such points, the point is drawn at random. After None, the proposer is asked again when
-        a running trial has ended; without running trials, no further trial starts.
+        If the point was proposed before or breaks a rule of the space, this is called again with the same ``random``,
+        which gives further numbers. After ``TRIES`` such points, a point is drawn at random. After None, this is called
+        again when a running trial has ended; without running trials, no further trial starts.
         """
 
 
 @final
 class OwnCodeProposer(Proposer):
-    """Asks a proposer of the user's own for each point, and passes it the history of the study.
+    """Calls a proposer of the user's own for each point, and passes it the past trials of the study.
 
     ``own``: the config of the user's proposer. ``seed``: the study's seed. Raises UserError if its code is not loaded,
     and for any error of its code, with its file and, if known, the line.

@@ -83,7 +83,7 @@ def _at(space: Space, start: Point, taken: Mapping[str, Json]) -> Point:
 class Path(Proposer):
     """Proposes the listed points and the starts, and then a greedy path. Each step of the path tries all candidate
     changes and adopts the one with the highest mean score. A step starts when the trials of the previous step have
-    ended. The path ends when no candidate is left or none has a score.
+    ended. The path ends when no candidate is left, or none has a score for every start.
 
     Raises UserError for a listed point or a start outside the space.
     """

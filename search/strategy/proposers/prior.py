@@ -16,7 +16,9 @@ from skipstack.spaces.space import Point, Space
 FIRST_SHARE = 0.5
 """The initial probability that a point is drawn from the belief."""
 HALVED_AFTER = 10
-"""When this many trials have a score, the probability has fallen to half of ``FIRST_SHARE``."""
+"""When this many trials have a score, the probability has fallen to half of ``FIRST_SHARE``, or further if they
+contradict the belief.
+"""
 TRIES = 20
 """The maximum number of draws from the belief to find a new, allowed point before TPE is asked instead."""
 
@@ -31,9 +33,9 @@ class Prior(Proposer):
     p = 1/2 * 10 / (10 + n) * min(1, 2 Phi(r sqrt(n - 1))),
 
     where n is the number of trials with a score, and Phi is the standard normal distribution function. r is Spearman's
-    correlation between the quality of these trials and their nearness to the belief. The nearness is the log density
-    ratio of the belief and a uniform distribution, summed over the active axes. For an uninformative belief, r
-    sqrt(n - 1) is approximately standard normal, so 2 Phi is a p value against the belief. A belief that the trials
+    correlation between the quality of these trials and their nearness to the belief. The nearness is the logarithm of
+    the belief's density relative to random draws, summed over the active axes. For an uninformative belief,
+    r sqrt(n - 1) is approximately standard normal, so 2 Phi is a p value against the belief. A belief that the trials
     contradict is soon hardly used.
 
     Departures: PriorBand draws the other points around the best config so far; here they come from TPE. PriorBand
@@ -99,7 +101,9 @@ class Prior(Proposer):
         self._learner.ended(number, reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Pass a trial of an earlier study on to TPE, but do not test the belief, which may be of this study only."""
+        """Pass a trial of an earlier study on to TPE. It does not count in the test of the belief, which may be about
+        this study alone.
+        """
         self._learner.observed(point, reason, curve, further)
 
     def _stands(self, number: int, reason: Reason, curve: Curve, further: Vector) -> None:

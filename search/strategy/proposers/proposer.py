@@ -32,8 +32,8 @@ DRAWS = 100
 class Proposer(ABC):
     """Chooses the points (a value for each axis) of a space that a study tries, none of them twice.
 
-    Call ``proposed`` with each point that ``ask`` returns before calling ``ask`` again. Points that differ only in the
-    order of their axes, as points from a ledger may, are the same.
+    Call ``proposed`` with the point of each trial before calling ``ask`` for the next trial. Points that differ only in
+    the order of their axes, as points from a ledger may, are the same.
     """
 
     @abstractmethod

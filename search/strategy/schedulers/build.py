@@ -60,7 +60,9 @@ def options_of(config: SchedulerConfig) -> Mapping[str, Any]:
 
 
 def described(config: SchedulerConfig) -> str:
-    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Omits defaults of ``RARE``."""
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. An option in ``RARE`` is left out if
+    it has its default.
+    """
     rare = {} if isinstance(config, OwnConfig) else {name: type(config).model_fields.get(name) for name in RARE}
     options = ", ".join(
         f"{name.replace('_', ' ')} {value}"

@@ -76,7 +76,7 @@ class MedianConfig(Frozen):
 
 
 class KeepBestConfig(Frozen):
-    """Lets a trial go on for as long as fewer than ``keep`` trials have a better first epoch."""
+    """Lets a trial go on for as long as fewer than ``keep`` trials have a better score at the first epoch."""
 
     kind: Literal["keep_best"] = "keep_best"
     keep: PositiveInt = 3

@@ -1,5 +1,5 @@
-"""Checks of what every scheduler promises. ``skipstack check`` runs them on users' own schedulers, the tests also on
-the built-in ones.
+"""Checks the promises of every scheduler. ``skipstack check`` runs these checks on users' own schedulers, the tests
+also on the built-in ones.
 
 The check ``elsewhere`` runs this module as a program in other processes (``models/conformance/elsewhere.py``).
 """
@@ -39,7 +39,8 @@ Pick = tuple[int, float]
 @dataclass(frozen=True)
 class SchedulerSubject:
     """A scheduler to check in a study. ``make``: creates the scheduler, each time anew. ``picks``, ``trials`` and
-    ``workers``: as for ``life``. ``cut``: the number of events after which a replayed scheduler is asked what is due.
+    ``workers``: as for the function ``life``. ``cut``: the number of events that are replayed before promotions are
+    compared (``replays``).
     """
 
     make: Callable[[], Scheduler]
@@ -49,14 +50,14 @@ class SchedulerSubject:
     cut: int = 0
 
     def life(self, scheduler: Scheduler, *, failing: bool = False) -> Iterator["SchedulerEvent"]:
-        """Drive ``scheduler``, and yield what happens. ``failing``: whether trials fail at times."""
+        """Drive ``scheduler``, and yield the events. ``failing``: whether some trials fail."""
         return life(scheduler, self.picks, trials=self.trials, workers=self.workers, failing=failing)
 
 
 @dataclass(frozen=True)
 class SchedulerEvent:
-    """An event in the life of a scheduler: a report and the decision on it. Without a score, a paused trial continues
-    or, if ``ended``, a trial ends.
+    """An event in the life of a scheduler: a report and the decision on it. Without a score, it is the promotion of a
+    paused trial or, if ``ended``, the end of a trial.
     """
 
     trial: int
@@ -70,11 +71,11 @@ class SchedulerEvent:
 def life(
     scheduler: Scheduler, picks: Iterable[Pick], *, trials: int, workers: int, failing: bool = False
 ) -> Iterator[SchedulerEvent]:
-    """Drive a scheduler as the driver does, and yield what happens.
+    """Drive a scheduler as the driver does, and yield the events.
 
-    Promoted trials start first, then new ones, and then, if none is left, trials that waited for more. Each of
-    ``picks`` is the next report of a running trial or, where trials are ``failing``, at times its end. ``trials``: the
-    number of trials. ``workers``: the number of trials that run at once.
+    A free worker takes a trial to promote or else a new trial. Once all trials have started, it also takes a paused
+    trial that needed to wait for them. Each of ``picks`` makes one running trial report or, if ``failing``, sometimes
+    fail. ``trials``: the number of trials. ``workers``: the number of trials that run at once.
     """
     running: set[int] = set()
     born = 0
@@ -119,7 +120,7 @@ def replay(scheduler: Scheduler, event: SchedulerEvent) -> Decision | None:
 
 
 def replays(subject: SchedulerSubject) -> None:
-    """Told the events of a ledger, it decides as it did in the study, and promotes the same trials."""
+    """If the events of a study are replayed, it makes the same decisions and promotes the same trials."""
     replayed = subject.make()
     for number, event in enumerate(list(subject.life(subject.make(), failing=True))):
         if number >= subject.cut and event.score is None and not event.ended:
@@ -138,7 +139,7 @@ def _action(decision: Decision | None) -> str | None:
 
 
 def diverged(subject: SchedulerSubject) -> None:
-    """A score that is not finite stops its trial, and counts for no other: it is as if the trial had failed."""
+    """A score that is not finite stops its trial and has no effect on other trials, as if the trial had failed."""
     scheduler, other = subject.make(), subject.make()
     for event in subject.life(scheduler):
         if event.score is not None and not math.isfinite(event.score):
@@ -153,7 +154,9 @@ def diverged(subject: SchedulerSubject) -> None:
 
 
 def ends(subject: SchedulerSubject) -> None:
-    """A trial ends once, not before the earliest epoch, and takes no report after it; rungs are below the whole."""
+    """A trial ends once, takes no report after its end, and is stopped by no comparison before the scheduler's earliest
+    epoch; rungs are below the resource of a trial that completes.
+    """
     scheduler = subject.make()
     if scheduler.earliest > scheduler.maximum:
         raise Failure(f"earliest is {scheduler.earliest} (allowed: up to {scheduler.maximum}, the epochs of a trial)")
@@ -179,7 +182,7 @@ def ends(subject: SchedulerSubject) -> None:
 
 
 def _reports(scheduler: Scheduler, event: SchedulerEvent) -> bool:
-    """Whether the trial of a report may report its next epoch."""
+    """Whether the scheduler accepts a further report of the event's trial."""
     try:
         scheduler.report(event.trial, event.epoch + 1, 0.0)
     except ValueError as error:
@@ -225,7 +228,7 @@ class SchedulerSpecimen:
 
     @property
     def answer(self) -> Any:
-        """The decisions in each study, as JSON. If it raises an error, the error in one line."""
+        """The decisions in each study, as JSON. If the scheduler raises an error, this error in one line."""
         try:
             return [[_action(event.decision) for event in each.life(each.make())] for each in self.subjects]
         except Exception as error:  # noqa: BLE001 (an error that only one process raises is a difference between them)
@@ -233,7 +236,7 @@ class SchedulerSpecimen:
 
 
 def elsewhere(specimen: SchedulerSpecimen) -> None:
-    """Other processes, in which Python orders sets differently, decide the same."""
+    """Other processes, in which Python orders sets differently, make the same decisions."""
     said = (
         "another process decides otherwise: its decisions depend on the order of a set, which differs there, or on "
         "what the process did before"

@@ -37,9 +37,9 @@ class _Bracket:
         return max(size // int(reduction ** (place + 1)), 1)
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
-        """Yields the rungs at which trials can be compared, from the lowest up: all expected trials have arrived or
-        ended. At the lowest rung, all started trials are expected. At others, those that continued from the rung below
-        are. Stops after the first rung with trials to promote, since the rung above waits for them. ``size``: the
+        """Yields the rungs at which trials can be compared because all expected trials have arrived or ended, from the
+        lowest up. The lowest rung expects all trials that start, and each other rung those that continued from the rung
+        below. Stops after the first rung with trials to promote, since the rung above waits for them. ``size``: the
         number of trials that start.
         """
         expected = size
@@ -89,8 +89,8 @@ class Hyperband(RungScheduler):
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """Maps the number of a bracket's first trial to the level of a rung with trials to promote, and to the next of
-        these. Brackets without such a trial are left out. All trials of a bracket are assumed to start.
+        """Maps the number of a bracket's first trial to the level of the rung with trials to promote, and to the best
+        of these trials. Brackets without such a trial are left out. All trials of a bracket are assumed to start.
         """
         self._beaten: dict[int, list[int]] = {}
         """Maps the number of a bracket's first trial to the bracket's beaten, paused trials, if there are any."""

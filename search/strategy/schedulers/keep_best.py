@@ -1,4 +1,4 @@
-"""A baseline for other schedulers: only trials with the best first epochs continue."""
+"""A baseline for other schedulers: only the trials with the best scores at the first epoch continue."""
 
 from typing import final
 
@@ -9,12 +9,12 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Sche
 
 @final
 class KeepBest(Scheduler):
-    """Stops a trial once ``keep`` trials have a better first epoch.
+    """Stops a trial once ``keep`` trials have a better score at the first epoch.
 
-    The ``keep`` best are known only when all trials have reported their first epoch, so each trial is judged again
-    after every epoch. Of trials with equal scores, the first to report is better. More parallel trials mean fewer
-    epochs spent on trials outside the ``keep`` best. A trial that completes before better ones report stays complete. A
-    trial that diverges after its first epoch still counts in the comparison.
+    The ``keep`` best are known only when all trials have reported their first epoch, so after every epoch of a trial
+    its first epoch is compared again. Of trials with equal scores, the first to report is better. More parallel trials
+    mean fewer epochs spent on trials outside the ``keep`` best. A trial that completes before better ones report stays
+    complete. A trial that diverges after its first epoch still counts in the comparison.
     """
 
     def __init__(self, config: KeepBestConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:

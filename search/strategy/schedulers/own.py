@@ -1,4 +1,4 @@
-"""Users' own schedulers: their base, and the scheduler that asks them.
+"""Users' own schedulers: their base class, and the scheduler that calls them.
 
 A scheduler of one's own is a class in a file of own code beside the study::
 
@@ -47,18 +47,18 @@ class OwnScheduler(ABC):
         epoch from 1; higher scores are better. Trials are in the order of their first reports. Running trials are among
         them, and so are trials that have ended for any reason. All scores are finite.
 
-        It is not asked after the last epoch of a trial, nor if the score is not finite: such a trial stops in any case.
-        The base config of the study continues whatever the answer is.
+        This is not called after the last epoch of a trial, nor if the score is not finite: such a trial ends in any
+        case. The base config of the study continues, whatever is returned.
         """
 
 
 @final
 class OwnCodeScheduler(Scheduler):
-    """Asks a scheduler of the user's own for each decision. It stops trials, and pauses none.
+    """Calls a scheduler of the user's own for each decision. It stops trials, and pauses none.
 
-    ``own``: the config of the user's scheduler. ``maximum`` and ``spared``: as for ``Scheduler``. The code is needed
-    for decisions alone, so that studies are read without it. Raises UserError for any error of its code, with its file
-    and, if known, the line.
+    ``own``: the config of the user's scheduler. ``maximum`` and ``spared``: as for ``Scheduler``. The user's code is
+    needed only for decisions, so a study can be read without it. Raises UserError for any error of its code, with its
+    file and, if known, the line.
     """
 
     def __init__(self, own: OwnConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:

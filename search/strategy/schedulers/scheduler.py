@@ -18,7 +18,7 @@ from skipstack.search.strategy.schedulers.config import Resource
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision on what a trial does after a report.
+    """The decision on a trial after one of its reports.
 
     ``action``: with ``pause``, the trial keeps its checkpoint, frees its worker, and continues only if it is promoted
     later. With ``complete``, it has run to its end. ``rung``: the level of the highest rung that the report reached, in

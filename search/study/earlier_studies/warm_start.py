@@ -36,16 +36,16 @@ def warm_starts(
 ) -> list[WarmStarted | Suggested]:
     """Create the events with the trials from which the proposer learns, and with the trials that are tried first.
 
-    A trial counts if it has reported, no fault ended it, and its config lies in the new study's space. On an axis that
-    the earlier study did not have, a trial has the value of the earlier study's base. A trial that occurs in several
-    earlier studies counts once. It can be reused if it can be reused from one of them. The proposer learns from trials
-    on a corpus with the same content, whatever the corpus's name or path. Of these, a trial that is incomplete in the
-    new study counts as stopped (``comparable.py``). Scores on other corpora are not comparable, so the best trials
-    there are only tried first (``suggestions.py``).
+    A trial counts if it has reported, has ended without a fault, and its config lies in the new study's space. On an
+    axis that the earlier study did not have, a trial has the value of the earlier study's base. A trial that occurs in
+    several earlier studies counts once. It can be reused if it can be reused from one of them. The proposer learns from
+    trials on a corpus with the same content, whatever the corpus's name or path. Of these, a trial that is incomplete
+    in the new study counts as stopped (``comparable.py``). Scores on other corpora are not comparable, so the best
+    trials there are only tried first (``suggestions.py``).
 
     ``earlier``: the records of the earlier studies, by folder. ``corpora``: the new study's prepared corpora.
     ``clock``: returns the time in Unix seconds. Raises UserError for an earlier study of which no trial counts. Raises
-    UserError also for trials on another corpus if the proposer's points are fixed in advance.
+    UserError also for trials on another corpus if the proposer is one of ``FIXED_DESIGNS``, which try no other points.
     """
     reading = TrialFinder(study, corpora)
     read = {path: reading.of(path, record) for path, record in earlier.items()}

@@ -30,10 +30,10 @@ class DomainPart:
 def parts(domain: Domain) -> tuple[DomainPart, ...]:
     """Divide a domain into its parts, in the order of the domain.
 
-    The ranges of a domain have equal widths in coordinates (``Domain.coordinate``), up to rounding: in the logarithm,
-    for a domain by logarithm. Bounds between ranges are rounded before values are compared with them, so each label
-    states its range exactly. Ranges of a domain with a step are named by their first and last value. Other ranges
-    include the lower bound but not the upper one, except for the last range, which includes both.
+    The ranges of a domain have equal widths, up to rounding, in coordinates (``Domain.coordinate``), which are
+    logarithmic for a logarithmic domain. Bounds between ranges are rounded before values are compared with them, so
+    each label states its range exactly. Ranges of a domain with a step are named by their first and last value. Other
+    ranges include the lower bound but not the upper one, except for the last range, which includes both.
     """
     if not isinstance(domain, Numeric):
         return tuple(_single(value, domain.name(value)) for value in domain.values)

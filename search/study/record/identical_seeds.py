@@ -12,7 +12,9 @@ CURE = "one seed would say as much (--seeds 1, in Python seeds=1)"
 
 
 def seeds_say_the_same(report: Reported, replicates: Replicates = SEEDS_ALONE) -> bool:
-    """Whether each metric of a report is equal for all seeds (of each replicate, if any), up to rounding."""
+    """Whether each metric of a report is equal, up to rounding, for all seeds; with replicates, for all seeds of each
+    replicate. False for a report without metrics.
+    """
     return bool(report.metrics) and all(
         alike(lanes[place :: replicates.number])
         for lanes in report.metrics.values()

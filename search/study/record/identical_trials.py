@@ -30,7 +30,7 @@ def identical_trials(trials: Collection[TrialRecord]) -> str:
     if len(ended) < FEWEST or ended[0].space.fields.model.keeps_weights:
         return ""
     longest: Curve = []
-    for trial in ended:  # the first two nearly always differ
+    for trial in ended:  # ends soon: the first two nearly always differ
         curve = trial.reports.curve
         if curve[: len(longest)] != longest[: len(curve)]:
             return ""

@@ -45,8 +45,9 @@ def is_finished(path: Path) -> bool:
 class LastAblation:
     """The last ablation of a study. No other one can be unfinished, since none starts before the previous one ends.
 
-    ``number``: its number. ``plan``: its plan; None if it was interrupted before that. ``finished``: whether it is
-    finished. Of an ablation with several parts (``AblationPlanned``), it is the last part so far.
+    ``number``: its number. ``plan``: its plan; None if it was interrupted before it was planned. ``finished``: whether
+    it is finished. If the ablation has several parts (``AblationPlanned``), all three are those of its last part so
+    far.
     """
 
     number: int
@@ -84,7 +85,7 @@ def unfinished_ablation(path: Path) -> int | None:
 
 
 def read_study(path: Path) -> StudyRecord:
-    """Read the record of the study in the folder ``path``. Raises UserError without a study or for a damaged one."""
+    """Read the record of the study in the folder ``path``. Raises UserError if it is damaged or does not exist."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     try:
         record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())

@@ -1,9 +1,9 @@
-"""Stores a user's requests to a study while another process may run it: to try points, to stop trials, or to note or
-rename something.
+"""Stores a user's requests to a study while another process may run it: to try points, to stop trials, to start no
+further trial, to write a note, or to rename the study.
 
 Only the study's driver may write the ledger. So each request waits as a file in the study's folder, until a driver has
-carried it out in the ledger and then removes the file. If the driver is killed in between, the next driver sees in the
-ledger what is done.
+carried it out in the ledger and then removes the file. If the driver is killed in between, the next driver carries it
+out again, but adds no points and stops no trials a second time.
 """
 
 import secrets
@@ -24,8 +24,9 @@ from skipstack.search.ledger.events import Noted, Renamed
 class Request(Frozen):
     """A request of the user ``asked_by``.
 
-    ``points``: values of all active axes, to be tried in this order. ``stop``: the numbers of trials to end at their
-    next report. ``enough``: whether to start no further trial. ``written``: what the user wrote about the study.
+    ``points``: points to try, in this order, each with a value for every active axis. ``stop``: the numbers of trials
+    to end at their next report. ``enough``: whether to start no further trial. ``written``: a note, or a new title of
+    the study; None if the user wrote neither.
     """
 
     points: tuple[dict[str, JsonValue], ...] = ()

@@ -9,16 +9,18 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 FIXED_DESIGNS: Final = (*WALKS, "listed", "path")
-"""The kinds of proposers whose points are fixed in advance, so that each trial is of interest by itself."""
+"""The kinds of proposers that try a planned set of points: an enumeration, a list, or a greedy path. Each of their
+trials is of interest by itself.
+"""
 
 
 def selected(record: StudyRecord) -> list[int]:
     """Return the numbers of the trials to measure on the test split, in ascending order. All of them have a score.
 
     These are the base, the best trial, the best trial for each part of each axis's domain (``domain_parts.py``), and
-    the trials on the Pareto front. All trials are measured if all points were fixed in advance and no trial is stopped,
-    since each trial is then a row of a table. No trial that calls a function is measured, since the function reports
-    its test score itself.
+    the trials on the Pareto front. All trials are measured if the proposer is one of ``FIXED_DESIGNS`` and the
+    scheduler stops no trial, since each trial is then a row of a table. No trial that calls a function is measured,
+    since the function reports its test score itself.
     """
     if not record.study.space.base.keeps_weights:
         return []

@@ -119,7 +119,9 @@ class StudyRecord:
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Add a report to its trial, and its seeds if it completes a group. ``number``: the report's event number."""
+        """Add a report to its trial. If it completes a further group of racing seeds, they become seeds of the trial.
+        ``number``: the report's event number.
+        """
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
@@ -285,14 +287,16 @@ class StudyRecord:
 
     @property
     def compares(self) -> bool:
-        """Whether it is the record of an ablation, with all its rows: not of a further round for some of them
-        (``search/study/record/whole_ablations.py``), nor of the search of an arm (``Tuning``).
+        """Whether this is the record of an ablation that compares all its rows. False for a further round, which trains
+        only some rows (``search/study/record/whole_ablations.py``), and for the search of an arm (``Tuning``).
         """
         return self.plan is not None and self.plan.continues is None and self.plan.arm is None
 
     @property
     def begins_with_base(self) -> bool:
-        """Whether the base is the first trial. In a further round, and after a tuning, it is only if it is a row."""
+        """Whether the base is the first trial. A further round, and a comparison after a tuning, begin with the base
+        only if it is one of their rows.
+        """
         if self.plan is None or self.plan.arm is not None or (self.plan.continues is None and self.plan.tuning is None):
             return True
         return any(canonical_json(row.point) == self._base_text for row in self.plan.rows)

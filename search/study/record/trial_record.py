@@ -136,7 +136,9 @@ class TrialRecord:
 
     @property
     def curve(self) -> list[tuple[int, float]]:
-        """The epoch and the score of each report. If racing seeds have a score, only their number and joint score."""
+        """The epoch and the score of each report. If the seeds race and have a score, a single pair instead: the number
+        of seeds and their joint score.
+        """
         if self.raced and self.best is not None:
             return [(len(self.seeds), self.best.score)]
         return self.reports.curve

@@ -24,8 +24,8 @@ from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
 """The data of a study before validation, with defaults: ``name``, ``about``, ``base``, ``axes``, ``constraints``,
-``search``. ``name`` is None if the data has none. ``changed``: for each axis, the paths that a later part of the study
-has changed (``spaces/dependents.py``).
+``search``. ``name`` is None if the data has none. ``changed``: for each axis, the paths that later parts of the study
+have fixed, replaced or removed (``spaces/dependents.py``).
 """
 
 
@@ -85,7 +85,7 @@ class FileContent(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class ValueSource:
-    """The source of values, which errors name: a file, a mapping or an option. ``lines``: the line of each value in the
+    """The source of values, named in errors: a file, a mapping or an option. ``lines``: the line of each value in the
     file; None for any other source.
     """
 
@@ -178,7 +178,7 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
 
 
 def _check_nesting(path: Sequence[str | int], data: Any, source: ValueSource) -> None:
-    """Raise UserError if the mistake at ``path`` is an axis that stands within the mappings of its field."""
+    """Raise UserError if the mistake at ``path`` is an axis in nested mappings instead of at its dotted path."""
     if path[:1] != ("axes",) or len(path) != 3 or not isinstance(data["axes"][path[1]][path[2]], Mapping):
         return
     dotted = f"{path[1]}.{path[2]}"
@@ -222,9 +222,10 @@ def _over(below: Raw, above: FileContent | Scale, source: ValueSource) -> Raw:
 
 
 def changed(below: Raw, paths: Collection[str]) -> Raw:
-    """Return which later changes concern each axis, after a part of a study that fixes, replaces or removes ``paths``.
+    """Return, for each axis, the paths that were changed after the axis was given.
 
-    ``below``: the study without this part. An axis that the part itself gives is of its time, so nothing is later.
+    ``below``: the study without its last part. ``paths``: the paths that the last part fixes, replaces or removes.
+    Nothing was changed after these themselves.
     """
     return {
         path: () if path in paths else (*below["changed"].get(path, ()), *paths)
@@ -244,8 +245,9 @@ def merged(below: Any, above: Any) -> Any:
 
 
 def in_full(search: Raw, source: ValueSource) -> Raw:
-    """Return search options in which each word that abbreviates a kind is expanded to a mapping. ``source``: the source
-    of the options. Raises UserError for a key of earlier versions, and says what to write instead.
+    """Return search options with the proposer and the scheduler as mappings: a word becomes ``{kind: WORD}``, and null
+    becomes ``{kind: none}``. ``source``: the source of the options. Raises UserError for a key of earlier versions; the
+    message gives the key that replaces it.
     """
     for key in search:
         if key in FORMER_KEYS:
@@ -254,7 +256,7 @@ def in_full(search: Raw, source: ValueSource) -> Raw:
 
 
 def replacement(key: str, value: Any) -> str:
-    """Return the message for ``search.KEY: value`` with a KEY of earlier versions, which says what to write instead."""
+    """Return the message for a ``key`` of ``search`` in earlier versions, with the option that replaces it."""
     new = FORMER_KEYS[key]
     kind = "none" if value is None and new == "scheduler" else key
     options = {"kind": kind, **(value if isinstance(value, Mapping) else {})}

@@ -24,7 +24,7 @@ from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.paths import trial_paths, unknown_path
 
 Known = Callable[[], Mapping[str, Any]]
-"""A function that returns the valid paths of a base."""
+"""A function that returns a mapping whose keys are the valid paths of a base."""
 
 ADDED = "constraints+"
 """The path of a setting that adds constraints to the study's own, as in ``constraints+=only_gui2019``."""
@@ -34,7 +34,7 @@ ADDED = "constraints+"
 class Setting:
     """A value that overrides one path of a study.
 
-    ``source``: the option, which errors name. ``path``: the parts of the path; the dotted path of an axis is one part.
+    ``source``: the option, named in errors. ``path``: the parts of the path; the dotted path of an axis is one part.
     ``adds``: whether the value is added to the study's own values instead of replacing them.
     """
 

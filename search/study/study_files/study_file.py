@@ -92,9 +92,9 @@ def load_study(
     constraints that are added to the study's own.
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
-    last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed, and
-    with them the axes that can then no longer be active (``StudyConfig.removed``). So they are if a file or a setting
-    replaces or removes an axis. Another ``kind`` removes the fields of the old kind. The study's own code files
+    last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed. Axes
+    that can no longer be active, because a field was fixed or an axis was replaced or removed, are removed as well
+    (``StudyConfig.removed``). Another ``kind`` removes the fields of the old kind. The study's own code files
     (``code``) are loaded, and their code is run.
 
     Raises UserError for the first mistake, with its file and line or its option.
@@ -238,9 +238,9 @@ class _Whole(Frozen):
 class _Check:
     """Validates a complete study.
 
-    An error names the last of the ``settings`` that sets the wrong value, or a value around or inside it. Without such
-    a setting, the error names the ``file``. ``constraints``: the number of constraints in the file, without those that
-    settings add.
+    An error names the last of the ``settings`` that sets the wrong value, a mapping that contains it, or a field inside
+    it. Without such a setting, the error names the ``file``. ``constraints``: the number of constraints in the file,
+    without those that settings add.
     """
 
     def __init__(self, file: ValueSource, settings: Sequence[Setting], *, constraints: int) -> None:

@@ -50,8 +50,8 @@ _Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", 
 
 
 class _Dumper(yaml.SafeDumper):
-    """PyYAML's writer, but without aliases, and with quotes around each text that ``_Loader`` reads as something else
-    or that has characters which cannot be seen.
+    """PyYAML's writer, but without aliases, and with quotes around each text that ``_Loader`` would read as something
+    else, or that has invisible characters.
     """
 
     yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
@@ -73,7 +73,7 @@ PROBLEMS = {
     "could not find expected ':'": "got a line without a ': ' (allowed: a key and a value, as in `trials: 3`)",
     "but got '<stream end>'": "but the text ends",
 }
-"""PyYAML's words for frequent mistakes, or their end, each with words for those who do not know its terms."""
+"""Plain descriptions of frequent mistakes, by PyYAML's message or the end of that message."""
 
 
 def read_yaml(text: str, file: str) -> tuple[Any, Lines]:

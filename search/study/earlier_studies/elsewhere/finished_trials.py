@@ -28,7 +28,7 @@ AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedTrial:
-    """A trial that was run by another tool. If its last score is not finite, it has diverged.
+    """A trial that was run by another tool. If its last score is not finite and it did not fail, it has diverged.
 
     ``values``: its values, by axis; some may be missing. ``curve``: the score of each epoch, in order; may be empty.
     ``began``, ``ended``: its start and its end, in Unix seconds. ``reason``: the reason why it ended. ``message``: the
@@ -47,10 +47,10 @@ class FinishedTrial:
 class FinishedSearch:
     """A search that was run by another tool.
 
-    ``name``: its name in the other tool. ``source``: a description of where it was read. ``direction``: whether
-    its scores are maximised or minimised. ``axes``: the axes that it varied. ``trials``: the trials that could be read.
-    ``left_out``: the number of trials left out, by reason. ``unknown``: a description of what the tool does not record.
-    ``lost``: descriptions of recorded information that the axes cannot hold.
+    ``name``: its name in the other tool. ``source``: the study, experiment or table from which it was read, in words.
+    ``direction``: whether its scores are maximised or minimised. ``axes``: the axes that it varied. ``trials``: the
+    trials that could be read. ``left_out``: the number of trials left out, by reason. ``unknown``: the information that
+    the tool does not record, in words. ``lost``: recorded information that the axes cannot hold, in words.
     """
 
     name: str
@@ -73,8 +73,9 @@ class FinishedSearch:
 def write_study(search: FinishedSearch, folder: Path) -> None:
     """Write a search into ``folder``, as a finished study of a function.
 
-    The base of the study is the first trial, since other tools do not record a base. Raises UserError if no trial with
-    a value on every axis has a score, if a value lies outside of its axis, and if the folder exists.
+    Trials without a value on some axis are left out. The base of the study is the first of the other trials, since
+    other tools do not record a base. Raises UserError if no trial with a value on every axis has a score, if a value
+    lies outside of its axis, and if the folder exists.
     """
     if folder.exists():
         raise UserError(f"{folder}: it exists (allowed: a folder that does not)")
@@ -165,7 +166,7 @@ def _of(number: int, trial: FinishedTrial, space: Space, direction: Direction) -
     for epoch, score in enumerate(trial.curve, start=1):
         time = trial.began + epoch * took
         metrics = {"dev_score": (score,)}
-        ranked = sign * score if isfinite(score) else nan  # as of a function that is called here
+        ranked = sign * score if isfinite(score) else nan  # as studies record the scores of a function
         events.append(Reported(time=time, trial=number, epoch=epoch, score=ranked, metrics=metrics, seconds=took))
         last = epoch == len(trial.curve)
         ends: Literal["stop", "complete"] = "stop" if diverged or trial.reason == "stopped" else "complete"

@@ -84,7 +84,9 @@ def optuna_axis(name: str, found: list[Any]) -> Axis | None:
 
 
 def _step(found: list[Any]) -> Any:
-    """Return the step of a parameter, if all its distributions have the same values as far as they reach; else None."""
+    """Return the step of a parameter; None if its distributions differ in their steps, have none, or have lower bounds
+    that are not a whole number of steps apart.
+    """
     step, low = found[0].step, found[0].low
     if step is None or any(each.step != step for each in found):
         return None
@@ -93,7 +95,7 @@ def _step(found: list[Any]) -> Any:
 
 
 def _lost(name: str, found: list[Any]) -> Iterator[str]:
-    """Yield descriptions of what an axis cannot hold of a parameter: steps that differ between trials."""
+    """Yield, in words, the steps of a parameter that its axis cannot hold, since its values differ between trials."""
     numbers = [each for each in found if not hasattr(each, "choices")]
     if numbers and _step(numbers) is None:
         steps = {each.step for each in numbers} - {None, 1 if isinstance(numbers[0].low, int) else None}

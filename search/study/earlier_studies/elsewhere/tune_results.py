@@ -30,7 +30,9 @@ FAILED = "ERROR"
 
 
 GRID: Final = ".grid_search"
-"""The end of the flat name of a parameter with ``tune.grid_search``, which is a mapping of this key to its values."""
+"""The end of the flat name of a parameter with ``tune.grid_search(VALUES)``, which returns the mapping
+``{"grid_search": VALUES}``.
+"""
 
 DOMAINS: Final = (
     "choice, grid_search, uniform, loguniform, quniform, qloguniform, randint, lograndint, qrandint, qlograndint, randn"
@@ -41,8 +43,8 @@ DOMAINS: Final = (
 def tune_axes(param_space: Mapping[str, Any], where: str = "from_tune: space") -> dict[str, Axis]:
     """Return the axes of a ``param_space`` of Ray Tune, by dotted path. Values that do not vary have no axis.
 
-    ``where``: what asks, for messages. Raises UserError for what no axis can be, such as ``tune.sample_from`` and
-    ``tune.qrandn``.
+    ``where``: the beginning of error messages. Raises UserError for domains that no axis can have, such as those of
+    ``tune.sample_from`` and ``tune.qrandn``.
     """
     axes: dict[str, Axis] = {}
     for name, domain in _flat(param_space).items():
@@ -58,8 +60,8 @@ def tune_axes(param_space: Mapping[str, Any], where: str = "from_tune: space") -
 
 
 def _axis(domain: Any) -> Axis:
-    """Return the axis of a domain of Tune. Bounds of a quantized one are rounded inwards to multiples of ``q``, which
-    are its values. The upper bound of other integers is excluded there, and included here.
+    """Return the axis of a domain of Tune. The values of a quantized domain are the multiples of ``q``, so its bounds
+    are rounded inwards to multiples of ``q``. Other domains of integers exclude their upper bound; axes include it.
     """
     sampler = domain.get_sampler()
     step = getattr(sampler, "q", None)

@@ -37,14 +37,14 @@ DISTRIBUTIONS: Final = (
     *("constant", "categorical", "int_uniform", "uniform", "q_uniform"),
     *("log_uniform", "log_uniform_values", "q_log_uniform_values", "normal", "log_normal"),
 )
-"""The distributions of a sweep that axes have."""
+"""The distributions of a sweep that axes can have."""
 
 
 def wandb_axes(parameters: Mapping[str, Any], above: str = "") -> dict[str, Axis]:
     """Return the axes of the ``parameters`` in the configuration of a sweep, by dotted path. Constants have no axis.
 
-    ``above``: the path of nested parameters, with a dot. Raises UserError for a distribution that no axis has, and for
-    a parameter that is not described as W&B documents it.
+    ``above``: the path above nested parameters, with a dot at its end. Raises UserError for a distribution that no axis
+    can have, and for a parameter that is not described as W&B documents it.
     """
     axes: dict[str, Axis] = {}
     for name, given in parameters.items():
@@ -56,7 +56,9 @@ def wandb_axes(parameters: Mapping[str, Any], above: str = "") -> dict[str, Axis
 
 
 def _axis(name: str, given: Any) -> Axis | None:
-    """Return the axis of a parameter of a sweep. A distribution that is not named follows from the other keys."""
+    """Return the axis of a parameter of a sweep; None for a constant. If ``distribution`` is missing, the other keys
+    determine it.
+    """
     where = f"from_wandb: space: {name}"
     if not isinstance(given, Mapping):
         raise UserError(f"{where}: got {shown(given)} (allowed: a mapping, as in {{'min': 0.0, 'max': 1.0}})")
