@@ -28,7 +28,7 @@ class TrainedRow:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A step of the greedy path: of the remaining changes (the candidates), it makes the one with the best score.
+    """A step of the greedy path: it makes the change with the best score among the remaining ones (the candidates).
 
     ``axis``: the axis of the chosen change. ``score``: the score with this change, a mean over the corpora.
     ``instead``: the scores of the other candidates, by axis; None for a candidate with an unscored trial.

@@ -30,7 +30,7 @@ def footprint(points: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     is active in neither.
 
     The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). Let D be the squared distances,
-    and J = I - 1/N. The coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
+    and J = I - 1 1^T / N. The coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
     eigenvalue.
     """
     drawn = points.iloc[np.unique(np.linspace(0, len(points) - 1, min(len(points), MOST)).astype(int))]
