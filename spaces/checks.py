@@ -223,7 +223,8 @@ def _condition(
 
 
 def may_be(path: str, value: Json, axis: Axis, domain: Domain, base: Tree) -> bool:
-    """Whether configs may have ``value`` where an axis is. If the axis may be inactive, they may have the base's value.
+    """Whether configs may have ``value`` at the ``path`` of an axis. If the axis may be inactive, this includes the
+    base's value.
 
     ``domain``: the domain of ``axis``. The value, and those of the domain, have the types of the field at ``path``.
     """

@@ -18,22 +18,23 @@ from skipstack.spaces.rules import Rule, in_full, rules_of
 from skipstack.spaces.space import Space
 
 Changed = Mapping[str, Collection[str]]
-"""The paths that a later part of the study has changed, for each axis: the fields that it fixed, and the axes that it
-replaced or removed. Later parts are a file over its preset, a scale over its file, and a setting over all these. The
-conditions of an axis were written before these changes, so they may name values that are no longer possible.
+"""For each axis, the paths that later parts of the study have changed: the fields that they fixed, and the axes that
+they replaced or removed. Later parts are a file over its preset, a scale over its file, and a setting over all these.
+The conditions of an axis were written before these changes, so they may name values that are no longer possible.
 """
 
 
 def without_dependents(
     config: SpaceConfig, base: Tree, fields: Fields, changed: Changed
 ) -> tuple[SpaceConfig, dict[str, tuple[str, ...]]]:
-    """Remove the axes that later changes have left without effect. Returns the new config, and what was removed.
+    """Remove the axes that later changes have left without effect. Returns the new config, and the removed axes and
+    constraints by the changed path on which they depend.
 
     ``config``: a config whose axes are in the order of their dependence. ``base``: its base as a tree. ``fields``: the
     fields of its configs. In the result, the conditions of axes no longer name values that a replaced axis has lost,
     nor paths that are fixed. Constraints that name a removed axis are removed, too: they hold wherever it is inactive.
-    What was removed is in a mapping: axes and constraints by the changed path on which they depend. Nothing is removed
-    that depends on no changed path, so that a mistake in a condition is still found. Raises SpaceError for a mistake.
+    An axis that depends on no changed path is never removed, so a mistake in its condition is still found. Raises
+    SpaceError for a mistake.
     """
     if not any(changed.values()):
         return config, {}
