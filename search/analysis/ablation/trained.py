@@ -76,7 +76,7 @@ def walked(record: StudyRecord) -> Iterator[PathStep]:
 
 
 def settled_trials(record: StudyRecord, config: PathConfig) -> int:
-    """Return the number of trials that an ablation with a path needs at least, by its scores so far.
+    """Return the minimum number of trials of an ablation with a path, given its scores so far.
 
     These are the listed points, the starts of the path, and the candidates of each known step. Later candidates depend
     on scores. A point that occurs several times is one trial.

@@ -75,8 +75,8 @@ class ConfirmedRow:
     ``trial``, ``reference``: the numbers of the trials with and without the change.
     ``state``, ``whole``, ``seeds``: how the row's own trial ended, whether it was trained to its end, and its seeds.
     ``dev``, ``test``: the scores of ``trial``. ``reference_dev``, ``reference_test``: those of ``reference``.
-    ``gain``: the gain of the change, with an interval that is not corrected for other rows. If the row has several
-    looks, the gain is that at the look that decides the row. None if it is unknown, and for a row that is a reference.
+    ``gain``: the gain of the change, with an uncorrected interval. If the row has several looks, it is the gain at the
+    look that decides the row. None if it is unknown, and for a row that is a reference.
     ``effect_size``: the gain in standard deviations over seeds.
     ``p``: the p value of the gain, corrected for all looks (``sequential_p``), all rows of the family (Holm), and the
     other ablations that share the level.
@@ -126,7 +126,7 @@ class ConfirmedRow:
     @property
     def half(self) -> float | None:
         """Half the width of the corrected interval, as printed after ±; None without an interval. It is smaller than
-        the gain if and only if the row is marked.
+        the size of the gain if and only if the row is marked.
         """
         return None if self.corrected is None else (self.corrected[1] - self.corrected[0]) / 2
 

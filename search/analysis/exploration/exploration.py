@@ -183,7 +183,7 @@ class Exploration:
 
     @cached_property
     def cut(self) -> dict[str, list[int]]:
-        """Maps each message with which the study's limit of hours stopped trials to the numbers of these trials."""
+        """The numbers of the trials that the study's limit of hours stopped, by the message with which they ended."""
         trials = self.seen.trials
         return cut_short(zip(trials.index.tolist(), trials["state"], trials["message"], strict=True))
 

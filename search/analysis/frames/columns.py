@@ -13,10 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 AXIS: Final = "axis."
-"""The beginning of the column of an axis whose path has no dot."""
+"""The prefix of the column name of an axis whose path has no dot (``axis_column``)."""
 
 METRIC: Final = "metric."
-"""The beginning of the column of a metric that a user's function reports."""
+"""The prefix of the column name of a metric that a user's function reports."""
 
 
 @dataclass(frozen=True, slots=True)
