@@ -1,4 +1,4 @@
-"""Prior beliefs: probability distributions over the values of an axis, from a study's author."""
+"""Prior beliefs about the good values of an axis: probability distributions around a value that the study names."""
 
 import math
 from dataclasses import dataclass

@@ -250,7 +250,7 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields)
 
 
 def inside(base: Tree, path: str) -> str:
-    """Return the fields of the base at ``path``, as a text. If there are none, go up to the nearest mapping."""
+    """Return the fields of the base at ``path``, as text; if ``path`` is no mapping, those of the nearest one above."""
     while not (present(base, path) and isinstance(fields := read(base, path), dict)):
         path = path.rpartition(".")[0]
     return ", ".join(f"{path}.{name}" for name in fields)

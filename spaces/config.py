@@ -151,8 +151,8 @@ class Axis(Brief):
 
 
 def _check_normal(mean: float, deviation: float, *, log: bool) -> None:
-    """Raise ValueError for a standard deviation that is not above 0. Also raise it if numbers are too large for floats
-    within 40 standard deviations of the mean, as random draws always are.
+    """Raise ValueError for a standard deviation that is not above 0. Also raise it if a number within 40 standard
+    deviations of the mean is too large for a float; all random draws are within this distance.
     """
     if deviation <= 0:
         raise ValueError(f"got the standard deviation {deviation} (allowed: above 0)")

@@ -41,7 +41,7 @@ def without_dependents(
     removed: dict[str, str] = {}
 
     def cause(path: str) -> str | None:
-        """Return the changed path on which the axis at ``path`` depends, directly or by removed axes."""
+        """Return the changed path on which the axis at ``path`` depends, directly or through removed axes."""
         kinds = sorted(fields.kinds_above(path), key=len, reverse=True)  # the nearest first
         for on in (*config.axes[path].when, *kinds):
             for other in (*changed.get(path, ()), *removed):
@@ -105,8 +105,8 @@ def _possible(
 def _in_full(config: SpaceConfig, base: Tree, fields: Fields, changed: Changed) -> dict[str, tuple[str, ...]]:
     """Return the texts of the constraints, with the paths that each names.
 
-    Their short names are those of all axes that the study ever had. An expression that names one that is no longer
-    there is written with whole paths, so that it keeps its meaning. A constraint with a mistake names nothing.
+    A short name in a constraint may mean any axis that the study ever had. An expression that names a removed axis is
+    rewritten with whole paths, so that it keeps its meaning. A constraint with a mistake names no paths.
     """
     ever = config.model_copy(update={"axes": {**dict.fromkeys(changed), **config.axes}})
     found: dict[str, tuple[str, ...]] = {}
@@ -121,5 +121,5 @@ def _in_full(config: SpaceConfig, base: Tree, fields: Fields, changed: Changed) 
 
 
 def _is_settled(on: str, settled: Collection[str], axes: Collection[str]) -> bool:
-    """Whether a condition's path is among those that were ``settled``, and no axis changes it."""
+    """Whether the path ``on`` of a condition overlaps a path that was ``settled`` (fixed), and no axis changes it."""
     return any(overlap(on, each) for each in settled) and not any(changes(axis, on) for axis in axes)

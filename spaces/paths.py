@@ -21,7 +21,7 @@ Tree = Mapping[str, Any]
 
 
 def trial_paths() -> Mapping[str, tuple[Any, ...]]:
-    """Return the types of every mapping and leaf of a trial's config by dotted path, users' known kinds included."""
+    """Return the types of every mapping and leaf of a trial's config by dotted path, including users' loaded kinds."""
     return _paths_with(known_configs())
 
 

@@ -29,7 +29,7 @@ CELL: Final = "model.stack.cell"
 SKIP: Final = "model.stack.skip"
 
 LONGEST: Final = 40
-"""The maximum number of characters of a value that is named beside another one."""
+"""The maximum number of characters of the value before a change for the change's name to include it."""
 
 VALUES: Final = 50
 """The maximum number of values of an axis that are tried."""
@@ -78,7 +78,7 @@ def brought_along(space: Space, config: Subject, other: Subject, axis: str) -> t
 def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple[str, ...]:
     """Return phrases on how ``config`` differs from ``base`` by more than the fields that ``axes`` set.
 
-    - A layer takes a shortcut that ``base`` lacks, although no axis is the composition: ``with a shortcut into layer
+    - A layer takes a shortcut that ``base`` lacks, although no axis sets the composition: ``with a shortcut into layer
       3``.
     - A layer has lost its shortcut in the same way: ``without the shortcut into layer 3``.
     - A layer with a shortcut is an LSTM, whatever the other layers are: ``with an LSTM as layer 3``. If an axis sets
