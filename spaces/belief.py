@@ -1,4 +1,4 @@
-"""Prior beliefs: probability distributions over the values of an axis, from a study's author."""
+"""Prior beliefs about the good values of an axis: probability distributions around a value that the study names."""
 
 import math
 from dataclasses import dataclass
@@ -41,7 +41,10 @@ class Belief:
         return self._at(min(max(drawn, 0.0), 1.0))
 
     def support(self, value: Json) -> float:
-        """Return the log of the density at ``value`` relative to a random draw. It is above 0 near ``believed``."""
+        """Return the log of the belief's density at ``value`` relative to that of random draws.
+
+        It is above 0 near ``believed``.
+        """
         if not self.domain.ordered:
             is_believed, count = canonical_json(value) == canonical_json(self.believed), len(self.domain.values)
             return math.log((0.5 * is_believed + 0.5 / count) * count)

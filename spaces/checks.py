@@ -223,7 +223,8 @@ def _condition(
 
 
 def may_be(path: str, value: Json, axis: Axis, domain: Domain, base: Tree) -> bool:
-    """Whether configs may have ``value`` where an axis is. If the axis may be inactive, they may have the base's value.
+    """Whether configs may have ``value`` at the ``path`` of an axis. If the axis may be inactive, this includes the
+    base's value.
 
     ``domain``: the domain of ``axis``. The value, and those of the domain, have the types of the field at ``path``.
     """
@@ -249,7 +250,7 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields)
 
 
 def inside(base: Tree, path: str) -> str:
-    """Return the fields of the base at ``path``, as a text. If there are none, go up to the nearest mapping."""
+    """Return the fields of the base at ``path``, as text; if ``path`` is no mapping, those of the nearest one above."""
     while not (present(base, path) and isinstance(fields := read(base, path), dict)):
         path = path.rpartition(".")[0]
     return ", ".join(f"{path}.{name}" for name in fields)

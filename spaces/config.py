@@ -27,7 +27,8 @@ DOMAINS: Final = ("choice", "named", "ordinal", *RANGES, "normal", "lognormal")
 """The kinds of domains. They are keys in study files."""
 
 RECORDED: Final = {"randint": "integer", "uniform": "real", "loguniform": "log"}
-"""The keys of domains in ledgers, by the keys in study files. Study files of earlier versions use the ledgers' keys."""
+"""Maps keys of domains in study files to the keys that ledgers use for them. Study files of earlier versions use the
+ledgers' keys. All other keys are the same in both."""
 
 LARGEST = 10**18
 """The largest absolute bound of an integer axis. Values are counted and drawn as 64-bit numbers."""
@@ -150,8 +151,8 @@ class Axis(Brief):
 
 
 def _check_normal(mean: float, deviation: float, *, log: bool) -> None:
-    """Raise ValueError for a standard deviation that is not above 0. Also raise it if numbers are too large for floats
-    within 40 standard deviations of the mean, as random draws always are.
+    """Raise ValueError for a standard deviation that is not above 0. Also raise it if a number within 40 standard
+    deviations of the mean is too large for a float; all random draws are within this distance.
     """
     if deviation <= 0:
         raise ValueError(f"got the standard deviation {deviation} (allowed: above 0)")

@@ -1,10 +1,10 @@
 """Counts the configurations of a space, even if they are too many to list.
 
 A combination has a value for each active axis. Combinations that fit the conditions of axes are counted axis by axis,
-by dynamic programming. Partial combinations that later axes cannot tell apart are counted together. This does not work
-for constraints and invalid configs. So if there are few combinations, or few that keep the study's own rules, they are
-listed and checked one by one. If there are many, the share of allowed ones is estimated from uniform draws, with a
-standard error. Continuous axes that a rule names are drawn as well.
+by dynamic programming. Partial combinations that make no difference to later axes are counted together. Constraints and
+invalid configs cannot be counted in this way. So if there are few combinations, or few that keep the study's own rules,
+they are listed and checked one by one. If there are many, the share of allowed ones is estimated from uniform draws,
+with a standard error. Continuous axes that a rule names are drawn as well.
 """
 
 import json
@@ -114,7 +114,8 @@ class _View:
 
     ``paths``: the axis and all later axes. The state says whether their fields exist. ``settled``: conditions on paths
     that none of these axes changes. The state says whether they hold. A condition has a path and the texts of its
-    allowed values. ``open``: other paths. The state has their values.
+    allowed values. ``open``: the paths of kinds among these axes, and of conditions that these axes may change. The
+    state has their values.
     """
 
     paths: tuple[str, ...]

@@ -18,29 +18,30 @@ from skipstack.spaces.rules import Rule, in_full, rules_of
 from skipstack.spaces.space import Space
 
 Changed = Mapping[str, Collection[str]]
-"""The paths that a later part of the study has changed, for each axis: the fields that it fixed, and the axes that it
-replaced or removed. Later parts are a file over its preset, a scale over its file, and a setting over all these. The
-conditions of an axis were written before these changes, so they may name values that are no longer possible.
+"""For each axis, the paths that later parts of the study have changed: the fields that they fixed, and the axes that
+they replaced or removed. Later parts are a file over its preset, a scale over its file, and a setting over all these.
+The conditions of an axis were written before these changes, so they may name values that are no longer possible.
 """
 
 
 def without_dependents(
     config: SpaceConfig, base: Tree, fields: Fields, changed: Changed
 ) -> tuple[SpaceConfig, dict[str, tuple[str, ...]]]:
-    """Remove the axes that later changes have left without effect. Returns the new config, and what was removed.
+    """Remove the axes that later changes have left without effect. Returns the new config, and the removed axes and
+    constraints by the changed path on which they depend.
 
     ``config``: a config whose axes are in the order of their dependence. ``base``: its base as a tree. ``fields``: the
     fields of its configs. In the result, the conditions of axes no longer name values that a replaced axis has lost,
     nor paths that are fixed. Constraints that name a removed axis are removed, too: they hold wherever it is inactive.
-    What was removed is in a mapping: axes and constraints by the changed path on which they depend. Nothing is removed
-    that depends on no changed path, so that a mistake in a condition is still found. Raises SpaceError for a mistake.
+    An axis that depends on no changed path is never removed, so a mistake in its condition is still found. Raises
+    SpaceError for a mistake.
     """
     if not any(changed.values()):
         return config, {}
     removed: dict[str, str] = {}
 
     def cause(path: str) -> str | None:
-        """Return the changed path on which the axis at ``path`` depends, directly or by removed axes."""
+        """Return the changed path on which the axis at ``path`` depends, directly or through removed axes."""
         kinds = sorted(fields.kinds_above(path), key=len, reverse=True)  # the nearest first
         for on in (*config.axes[path].when, *kinds):
             for other in (*changed.get(path, ()), *removed):
@@ -104,8 +105,8 @@ def _possible(
 def _in_full(config: SpaceConfig, base: Tree, fields: Fields, changed: Changed) -> dict[str, tuple[str, ...]]:
     """Return the texts of the constraints, with the paths that each names.
 
-    Their short names are those of all axes that the study ever had. An expression that names one that is no longer
-    there is written with whole paths, so that it keeps its meaning. A constraint with a mistake names nothing.
+    A short name in a constraint may mean any axis that the study ever had. An expression that names a removed axis is
+    rewritten with whole paths, so that it keeps its meaning. A constraint with a mistake names no paths.
     """
     ever = config.model_copy(update={"axes": {**dict.fromkeys(changed), **config.axes}})
     found: dict[str, tuple[str, ...]] = {}
@@ -120,5 +121,5 @@ def _in_full(config: SpaceConfig, base: Tree, fields: Fields, changed: Changed) 
 
 
 def _is_settled(on: str, settled: Collection[str], axes: Collection[str]) -> bool:
-    """Whether a condition's path is among those that were ``settled``, and no axis changes it."""
+    """Whether the path ``on`` of a condition overlaps a path that was ``settled`` (fixed), and no axis changes it."""
     return any(overlap(on, each) for each in settled) and not any(changes(axis, on) for axis in axes)

@@ -98,7 +98,7 @@ class Domain(ABC):
     @property
     @abstractmethod
     def middle(self) -> Json:
-        """The middle of a range, or the first value of a choice."""
+        """The middle of a range or of ordered values, the median of a normal domain, or the first value of a choice."""
 
     @property
     def inside(self) -> Json:
@@ -107,7 +107,7 @@ class Domain(ABC):
 
     @property
     def first(self) -> Json:
-        """The first value of a choice, or the lowest number."""
+        """The first value of a choice, the lowest number of a range, or the median of a normal domain."""
         return self.ends[0]
 
     @property
@@ -600,7 +600,7 @@ class Normal(Numeric):
         return self._number(self._score(value) - NEAR), self._number(self._score(value) + NEAR)
 
     def coordinate(self, value: Json) -> float:
-        """Return the probability of numbers below ``value``."""
+        """Return the probability of numbers below ``value``, clipped to ``REACH`` deviations from the mean."""
         return NormalDist().cdf(min(max(self._score(value), -REACH), REACH))
 
     def at(self, coordinate: float) -> float:

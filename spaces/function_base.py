@@ -17,8 +17,9 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
     """Build the base config of a study of a function.
 
     ``source``: the function. ``given``: the values that the user set, by name or dotted path. ``axes``: the axes. An
-    axis that ``given`` lacks gets the middle of its domain. Raises UserError for values that are not JSON, for
-    names that are reserved or conflict, and if the value of a numeric axis is not a number.
+    axis that ``given`` lacks gets the middle of its range or its first choice (``Domain.middle``). Raises UserError for
+    values that are not JSON, for names that are reserved or conflict, and if the value of a numeric axis is not a
+    number.
     """
     tree: Tree = {}
     for path, value in given.items():

@@ -62,7 +62,7 @@ class OneNetwork:
     """Values of an axis that give the same network if all other axes are equal.
 
     ``axis``, ``values``: the axis and these values.
-    ``whole``: whether they are all compared values of the axis. If so, the axis seems to have no effect.
+    ``whole``: whether these are all values of the axis that were compared. If so, the axis seems to have no effect.
     ``always``: whether they give the same network at all compared points at which the axis is active.
     ``where``: if not ``always``, conditions under which they give the same network. Each is on the values of one or two
     axes. Empty if too few points support a condition.

@@ -21,7 +21,7 @@ Tree = Mapping[str, Any]
 
 
 def trial_paths() -> Mapping[str, tuple[Any, ...]]:
-    """Return the types of every mapping and leaf of a trial's config by dotted path, users' known kinds included."""
+    """Return the types of every mapping and leaf of a trial's config by dotted path, including users' loaded kinds."""
     return _paths_with(known_configs())
 
 
@@ -160,7 +160,7 @@ def read(tree: Tree, path: str) -> Json:
 
 
 def _around(tree: Tree, path: str) -> tuple[Any, str]:
-    """Return the value that should contain the field at ``path``, an empty mapping if there is none, and its name."""
+    """Return the value that should contain the field at ``path`` (an empty mapping if missing) and the field's name."""
     *parents, name = path.split(".")
     here: Any = tree
     for parent in parents:
@@ -182,8 +182,8 @@ def left_out(tree: Tree, path: str) -> list[Json]:
 
 @cache
 def _unsaid(path: str, own: tuple[type[Frozen], ...]) -> tuple[tuple[frozenset[str], Json], ...]:
-    """Return the default of the field at ``path`` for each config that may leave it out, with the names of the fields
-    that this config never leaves out, by which it is recognised.
+    """Return, for each config class that may leave the field at ``path`` out of its JSON text, the names of the fields
+    that it never leaves out, and the field's default. A config is recognised by these names.
     """
     parent, _, name = path.rpartition(".")
     members = [member for annotation in _paths_with(own).get(parent, ()) for member in models(annotation)]

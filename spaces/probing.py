@@ -101,7 +101,9 @@ def _not_of_type(space: Space, path: str, value: Json) -> str:
 
 
 def _holds_somewhere(space: Space, path: str, comparison: Comparison) -> bool:
-    """Whether a comparison holds for some value of the axis at ``path``. Also True if that cannot be computed."""
+    """Whether a comparison holds for some value of the axis at ``path``. Also True without an axis, and if it cannot be
+    computed.
+    """
     domain = space.domains.get(path)
     if domain is None:
         return True

@@ -54,8 +54,8 @@ def lograndint(
 ) -> Axis:
     """Return an axis whose values are the integers from ``low`` (above 0) to ``high``, drawn evenly in the logarithm.
 
-    An integer is as likely as all numbers nearer to it than to its neighbours: that of ``suggest_int(low, high,
-    log=True)`` of Optuna. ``step``, ``prior`` and ``when``: as for ``uniform``.
+    An integer has the probability of the interval from half a step below to half a step above it, as in Optuna's
+    ``suggest_int(low, high, log=True)``. ``step``, ``prior`` and ``when``: as for ``uniform``.
     """
     return _axis("lograndint", [low, high], prior, when, step)
 

@@ -31,7 +31,7 @@ Decide = Callable[[Mapping[str, Json]], object]
 
 
 class UndecidedError(UserError):
-    """Raised if a rule is neither true nor false at a point: it cannot be computed, or gives another value."""
+    """Raised if a rule is neither true nor false at a point: it cannot be computed, or its result is no boolean."""
 
 
 @final

@@ -27,7 +27,7 @@ def names_by_path(paths: Iterable[str]) -> dict[str, str]:
 
 
 def meant(name: str, paths: Iterable[str]) -> list[str]:
-    """Return the paths that a name may mean: the equal path, or else all that end in the name, apart from ``kind``."""
+    """Return the paths that a name may mean: the equal path, or else all that end in the name or in its ``.kind``."""
     each = list(paths)
     return [name] if name in each else [path for path in each if _is_end(path, name)]
 

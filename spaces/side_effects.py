@@ -1,8 +1,9 @@
-"""Names changes of an axis together with their side effects. Examples are a shortcut in a layer that a depth adds,
-another learning rate with another kind of optimiser, and axes that a value activates.
+"""Finds the side effects of changing the value of an axis, and names the change. Side effects are, for example, a
+shortcut in a layer that a depth adds, another learning rate with another kind of optimiser, and axes that a value
+activates.
 
-A study that varies such an axis compares more than the axis's name says. So the name of a change always includes the
-side effects: ``depth 3 (with a shortcut into layer 3)``.
+A study that varies such an axis compares more than the axis's name says. So tables name a change with its side effects:
+``depth 3 (with a shortcut into layer 3)``. Names of runs and other short names leave them out: ``depth 3``.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -28,18 +29,18 @@ CELL: Final = "model.stack.cell"
 SKIP: Final = "model.stack.skip"
 
 LONGEST: Final = 40
-"""The maximum number of characters of a value that is named beside another one."""
+"""The maximum number of characters of the value before a change for the change's name to include it."""
 
 VALUES: Final = 50
 """The maximum number of values of an axis that are tried."""
 
 
 def change_name(space: Space, axis: str, value: Json, effects: Sequence[str] = (), *, beside: str = "") -> str:
-    """Return the name of a change: the axis, its new value, and the side effects of the change.
+    """Return the name of a change: the axis, its new value, and the side effects of the change, if given.
 
-    ``effects``: the side effects, from ``brought_along`` or ``side_effects``. ``beside``: the value before the change,
-    as text; if empty, it is left out. Such names are ``depth 3`` and ``depth 3 beside 1 (with a shortcut into layer
-    3)``.
+    ``effects``: the side effects, from ``brought_along`` or ``side_effects``; empty for a short name. ``beside``: the
+    value before the change, as text; if empty, it is left out. Such names are ``depth 3`` and ``depth 3 beside 1 (with
+    a shortcut into layer 3)``.
     """
     name = f"{names_by_path(space.domains)[axis]} {short_name(space.domains[axis], value)}"
     return with_effects(f"{name}{beside_value(beside)}", effects)
@@ -77,12 +78,12 @@ def brought_along(space: Space, config: Subject, other: Subject, axis: str) -> t
 def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple[str, ...]:
     """Return phrases on how ``config`` differs from ``base`` by more than the fields that ``axes`` set.
 
-    - A layer takes a shortcut that ``base`` lacks, although no axis is the composition: ``with a shortcut into layer
+    - A layer takes a shortcut that ``base`` lacks, although no axis sets the composition: ``with a shortcut into layer
       3``.
     - A layer has lost its shortcut in the same way: ``without the shortcut into layer 3``.
-    - A layer with a shortcut is an LSTM, whatever the other layers are: ``with an LSTM as layer 3``. Another cell
-      leaves it as it is: ``with layer 3 still an LSTM``. Such a layer does not skip back to earlier states, either:
-      ``with no skip in layer 3``.
+    - A layer with a shortcut is an LSTM, whatever the other layers are: ``with an LSTM as layer 3``. If an axis sets
+      another cell, such a layer stays an LSTM: ``with layer 3 still an LSTM``. If an axis sets a skip to earlier
+      states, such a layer has none: ``with no skip in layer 3``.
     - Another kind has its own default for a field that both kinds have: ``with learning_rate 0.001 for 0.02``.
 
     A layer that is missing in a config counts as one without a shortcut. Layers are not described if there are no

@@ -43,8 +43,8 @@ class Space:
     """The set of allowed points (values for the active axes) of a base config and its axes.
 
     A point is allowed if every active axis has a value of its domain, the config is valid, and every constraint holds.
-    Different points give different configs, since conditions depend only on earlier axes. Hence the first axis in which
-    two points differ is active in both, and its value is in the config unchanged.
+    Different points give different configs: conditions depend only on earlier axes, so the first axis on which two
+    points differ is active in both, and the config of each point has the point's value there.
 
     The constructor raises SpaceError, a UserError, for a mistake in ``config``. It also raises SpaceError if it finds
     that no point of a finite space is allowed.
@@ -171,9 +171,9 @@ class Space:
     def neighbours(self, point: Point, source: np.random.Generator | None = None) -> Iterator[Point]:
         """Yield every allowed point that differs from ``point`` by one change on one axis.
 
-        The order is that of the axes, or a random order drawn from ``source``. A choice changes to any other value, and
-        other axes to the values on both sides (``Domain.neighbours``). An axis that the change activates gets its
-        default (``usual``).
+        The order is that of the axes, or a random order drawn from ``source``. An axis whose values have no order
+        changes to any other value, and other axes to the values on both sides (``Domain.neighbours``). An axis that the
+        change activates gets its default (``usual``).
         """
         seen = {canonical_json(point)}
         active = [path for path in self.domains if path in point]
@@ -246,7 +246,7 @@ class Space:
         return point
 
     def base_point(self) -> Point:
-        """Return the base's values on the axes that are active in the base, even values that these axes do not have."""
+        """Return the base's values on the axes that are active in the base, even those outside of the domains."""
         return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
     @property

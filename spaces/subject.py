@@ -47,7 +47,7 @@ class Subject(Frozen):
 
 
 def leaves(value: Any, path: str = "") -> list[tuple[str, Scalar]]:
-    """Return every leaf of nested mappings with its dotted path, after ``path``. A list is a leaf, as its JSON text."""
+    """Return every leaf of nested mappings with its dotted path, prefixed with ``path``. A list is a leaf, as JSON."""
     if isinstance(value, dict):
         prefix = f"{path}." if path else ""
         return [leaf for key, item in value.items() for leaf in leaves(item, f"{prefix}{key}")]

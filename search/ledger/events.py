@@ -106,8 +106,8 @@ class VectorsPrepared(Brief):
     of each vector. ``words``: the number of words in the base's vocabulary. ``covered_words``: the number of these
     words that have a vector. ``tokens``, ``covered_tokens``: the same numbers for the tokens of the training split.
     ``cut_line``: the line number of an incomplete last line, which is left out; None if the file is complete.
-    ``repeated``: the number of lines that are left out because their word had a vector already. ``kind``: whether the
-    file has vectors of words, or of tokens, which cover all.
+    ``repeated``: the number of lines that are left out because their word had a vector already. ``kind``: ``words`` for
+    a vector per word; ``tokens`` for a vector per token of the corpus, so that all words and tokens are covered.
     """
 
     sha256: str
@@ -263,8 +263,8 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial ended. ``message``: the fault that ended it. If the study's hours (``search.hours``) ended it, how they
-    did. For a trial of another tool, the tool's note. Otherwise empty.
+    """A trial ended. ``message``: the fault that ended it. If the study's hours (``search.hours``) ended it, a text
+    such as ``stopped at the next report``. For a trial of another tool, the tool's note. Otherwise empty.
     """
 
     kind: Literal["ended"] = "ended"
@@ -295,11 +295,11 @@ class Observed(Brief):
     """A trial of an earlier study, translated into this study.
 
     ``trial``: its number in the earlier study. ``point``: its point in this study's space. ``config_identity``: the
-    identity of this study's config at that point. ``reason``: ``diverged``, if it diverged; otherwise ``completed`` or
-    ``stopped``, by whether it is complete in this study. ``curve``: pairs of an epoch and its score. If seeds race in
-    this study, it is a single pair of the number of seeds and their score. ``reported``: for a function, the value of
-    each objective besides the score, by name. ``recording``: the results to reuse if the proposer chooses this point;
-    None if they cannot be reused.
+    identity of this study's config at that point. ``reason``: ``diverged``, if it diverged; otherwise ``completed`` if
+    it counts as complete in this study (``search/study/record/comparable.py``), else ``stopped``. ``curve``: pairs of
+    an epoch and its score. If seeds race in this study, it is a single pair of the number of seeds and their score.
+    ``reported``: for a function, the value of each objective besides the score, by name. ``recording``: the results to
+    reuse if the proposer chooses this point; None if they cannot be reused.
     """
 
     trial: NonNegativeInt
@@ -603,7 +603,8 @@ class AblationPlanned(_Happened):
     rows that are not decided, and their references. None if this is not a round.
 
     ``tuning``: how the rows are tuned again; None if they are not. ``arm``: the index of the row that this ablation
-    tunes; None for an ablation that compares rows. The other fields of an arm's plan are those of the comparison.
+    tunes; None for an ablation that compares rows. An arm's plan has only this row; its other fields are those of
+    the comparison.
 
     ``family``: the name of the family of ablations that share one error budget; empty if the ablation has its own
     budget. ``place``: its position in the family, from 1.

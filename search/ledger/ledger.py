@@ -127,7 +127,7 @@ class Ledger:
         """Yields the events of the given kinds, much faster than reading all events. Raises UserError as ``replay``
         does.
 
-        If all kinds are in ``RARE``, the events are cached, where possible, until the ledger changes.
+        If all kinds are in ``RARE``, the events are cached until the ledger changes, unless it has just changed.
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None

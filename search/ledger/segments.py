@@ -173,8 +173,8 @@ class Segments:
                 os.close(lock)
 
     def append(self, payload: bytes) -> None:
-        """Write one line to the disk. A failed write is retried after each of ``PAUSES`` seconds. It is not retried if
-        that cannot help, as on a full disk.
+        """Write one line to the disk. A failed write is retried after pauses of ``PAUSES`` seconds, unless a retry
+        cannot help, as on a full disk.
 
         Raises OSError if the write still fails, TakenOverError if another driver has started to write, and
         FolderGoneError if the folder was moved or deleted.

@@ -1,9 +1,10 @@
 """Power analysis before training: how often a true difference is marked, and how much marked estimates overstate it.
 
 A difference is marked (found significant) if its ``chance.p_value`` is below ``LEVEL`` after Holm's correction over a
-family of questions. Power is the probability that a row of the family is marked when no other row has an effect. The
-row's threshold is that of the first step of Holm's procedure: the level divided by the number of questions. (Another
-row may be marked by chance, which makes the threshold less strict. This is rare, and ignored.)
+family of questions (hypotheses that are tested together). Power is the probability that a row of the family is marked
+when no other row has an effect. The row's threshold is that of the first step of Holm's procedure: the level divided by
+the number of questions. (Another row may be marked by chance, which makes the threshold less strict. This is rare, and
+ignored.)
 
 Array legend: R seeds; S sentences; K nodes (grid points) of the true variance of the seeds, given its estimate; A, B, C
 nodes of the three mean squares: of seeds, of sentences and of the rest; X combinations of B and C, or of A, B and C.

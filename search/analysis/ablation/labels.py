@@ -100,11 +100,11 @@ def _brought_along(space: Space, planned: AblationPlanned, role: Role, axis: str
 
 
 def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
-    """Return the name of the config that was trained for a row. It identifies the row's run in MLflow.
+    """Return the name of the config that was trained for a row. In MLflow, the tag ``skipstack.row`` has this name.
 
     Examples are ``base``, ``winner``, ``without composition``, ``base + depth 5`` and, for the best config of another
-    search, ``tagger, trial 3``. The second winner is ``number 2``; without a change, it is ``number 2 without
-    composition``.
+    search, ``tagger, trial 3``. The second winner is ``number 2``; with its change of the composition taken back, it is
+    ``number 2 without composition``.
     """
     if role.kind == "base":
         return "base"

@@ -45,10 +45,11 @@ def tuned_axes(space: Space, given: Iterable[str]) -> tuple[str, ...]:
 
 
 def arms(found: Rows, tuned: Sequence[str]) -> tuple[ListedRow, ...]:
-    """Return the rows to tune. Rows that differ only on the ``tuned`` axes are joined into one, with all their roles.
+    """Return the arms: the rows to tune, each by its own search. Rows that differ only on the ``tuned`` axes are joined
+    into one, with all their roles.
 
-    ``found``: the rows without tuning. A row whose only change is on a tuned axis is left out, since each arm finds its
-    own value there. Raises UserError if fewer than two rows remain.
+    ``found``: the rows of the same ablation without tuning. A row that measures only changes on tuned axes is left out,
+    since each arm finds its own values there. Raises UserError if fewer than two rows remain.
     """
     by_rest: dict[str, tuple[Point, list[Role]]] = {}
     for row in found.rows:

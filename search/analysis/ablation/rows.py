@@ -72,7 +72,7 @@ def rows(
     """Return the rows of an ablation.
 
     ``space``: from ``space_of_rows``. ``winners``: the winners' points by trial number. ``beside``: the best configs of
-    other searches, each with its role. ``without``, ``parts``: as in ``experiment.experiment``.
+    other searches, each with its role. ``without``, ``parts``: as in ``AblationOptions``.
     """
     found: dict[str, tuple[Point, list[Role]]] = {}
     left_out = []

@@ -28,7 +28,7 @@ class TrainedRow:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A step of the greedy path: of the remaining changes (the candidates), it makes the one with the best score.
+    """A step of the greedy path: it makes the change with the best score among the remaining ones (the candidates).
 
     ``axis``: the axis of the chosen change. ``score``: the score with this change, a mean over the corpora.
     ``instead``: the scores of the other candidates, by axis; None for a candidate with an unscored trial.
@@ -76,7 +76,7 @@ def walked(record: StudyRecord) -> Iterator[PathStep]:
 
 
 def settled_trials(record: StudyRecord, config: PathConfig) -> int:
-    """Return the number of trials that an ablation with a path needs at least, by its scores so far.
+    """Return the minimum number of trials of an ablation with a path, given its scores so far.
 
     These are the listed points, the starts of the path, and the candidates of each known step. Later candidates depend
     on scores. A point that occurs several times is one trial.

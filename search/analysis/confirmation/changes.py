@@ -19,8 +19,8 @@ def base_of(space: Space) -> Point:
 
 
 def values_of(record: StudyRecord, axis: str) -> Sequence[Json]:
-    """Return the values of an axis, in order: all values of a choice, or the numbers of a range with a step that were
-    tried, since there may be billions of others.
+    """Return the values of an axis, in order. For a choice, these are all values; for a range with a step, the numbers
+    that were tried, since there may be billions of others. A continuous axis has none.
     """
     domain = record.space.domains[axis]
     if isinstance(domain, Choice):

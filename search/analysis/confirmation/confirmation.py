@@ -75,8 +75,8 @@ class ConfirmedRow:
     ``trial``, ``reference``: the numbers of the trials with and without the change.
     ``state``, ``whole``, ``seeds``: how the row's own trial ended, whether it was trained to its end, and its seeds.
     ``dev``, ``test``: the scores of ``trial``. ``reference_dev``, ``reference_test``: those of ``reference``.
-    ``gain``: what the change adds, with the interval for this row alone; of a row with several looks, at the look that
-    decides it. None if it is unknown, and for a row that is a reference itself.
+    ``gain``: the gain of the change, with an uncorrected interval. If the row has several looks, it is the gain at the
+    look that decides the row. None if it is unknown, and for a row that is a reference.
     ``effect_size``: the gain in standard deviations over seeds.
     ``p``: the p value of the gain, corrected for all looks (``sequential_p``), all rows of the family (Holm), and the
     other ablations that share the level.
@@ -120,13 +120,13 @@ class ConfirmedRow:
 
     @property
     def own_scores(self) -> tuple[Estimate | None, Estimate | None]:
-        """The scores of that trial, on dev and on test."""
+        """The scores of the trial that was trained for the row, on dev and on test."""
         return (self.reference_dev, self.reference_test) if self.taken_back else (self.dev, self.test)
 
     @property
     def half(self) -> float | None:
         """Half the width of the corrected interval, as printed after ±; None without an interval. It is smaller than
-        the gain if and only if the row is marked.
+        the size of the gain if and only if the row is marked.
         """
         return None if self.corrected is None else (self.corrected[1] - self.corrected[0]) / 2
 
@@ -152,7 +152,7 @@ class Reach:
     ``questions``: the number of comparisons in the family.
     ``half_detected``: the share of experiments that mark a true gain half as large as ``smallest``.
     ``half_overstated``: the mean estimate of this gain in those experiments, divided by its true size.
-    ``sought``, ``seeds``: a gain, and the number of seeds needed to detect it; None if no number suffices.
+    ``sought``, ``seeds``: a gain, and the number of seeds that detect it; None if ``power.MOST_SEEDS`` are too few.
     """
 
     smallest: float
@@ -213,8 +213,9 @@ class _Looked:
         return min(1.0, sequential_p(values, self.shares) / self.share)
 
     def decisive(self, marked: bool, level: float | None) -> tuple[Estimate | None, tuple[float, float] | None]:
-        """Return the estimate that decides the row, and its corrected interval: of a ``marked`` row that of the look
-        with the smallest p for its share, and otherwise that of the last look. ``level``: the level of the row.
+        """Return the estimate that decides the row, and its corrected interval. For a ``marked`` row, this is the
+        estimate at the look with the smallest p / share; otherwise that at the last look so far. ``level``: the level
+        at which the row is tested, over all its looks.
         """
         if not self.at:
             return None, None
@@ -256,7 +257,8 @@ def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
         return None
     seeds, sentences = min(map(len, tables)), min(table.shape[1] for table in tables)
     questions = max(map(len, families.values()))
-    tests = ceil(questions / rows[0].share)  # a share of the level counts like so many more questions
+    # Testing at 1/n of the level is as strict as testing n times as many questions at the whole level.
+    tests = ceil(questions / rows[0].share)
     smallest = smallest_difference(found, seeds=seeds, sentences=sentences, questions=tests)
     if not 0 < smallest < inf:
         return None

@@ -23,14 +23,14 @@ class Confirmation:
     """A confirmed table: the rows of a study that were fixed in advance.
 
     ``corpus``: the name of its corpus, the names of several corpora, or the name of the user's function.
-    ``rows``: the rows of each corpus, the base first.
+    ``rows``: the rows of each corpus, the base first. If there are several corpora, the means over them follow.
     ``reach``: the power of the experiment; None if it is unknown.
     ``split``: the split on which rows are compared.
     ``about``: the question that the study asks.
     ``ablation``: the number of the ablation that the rows belong to; None if they belong to the study itself.
     ``interactions``: in a grid, the interactions of two changes that were tried alone and together.
-    ``seeds_to_show``: of an ablation, how many seeds would show a gain as large as the winner's in 80 of 100 such
-    ablations; None if no number would, or if it is unknown.
+    ``seeds_to_show``: for an ablation, the number of seeds with which 80 of 100 such ablations would show a gain as
+    large as the winner's; None if ``power.MOST_SEEDS`` are too few, or if it is unknown.
     """
 
     study: str

@@ -68,7 +68,7 @@ def difference(
     same_sentences: bool = False,
     most: int | None = None,
 ) -> Estimate | None:
-    """Return the difference of a trial's score to a reference's; None if either was not measured on ``split``.
+    """Return a trial's score minus the reference's, as an estimate; None if either was not measured on ``split``.
 
     Scores are paired by seed, since a shared seed draws the same weights, dropout and data order for both trials. Seeds
     that only one trial has are left out. Calls of a function are paired in the same way if both trials have the same

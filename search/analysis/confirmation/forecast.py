@@ -47,7 +47,8 @@ class Resolution:
     few seeds of the search. None with a single seed.
     ``as_searched``: the smallest detectable difference if the noise equals the estimate. If the ablation's rows have
     this noise, the ablation's report shows a value near ``as_searched``.
-    ``needed``: the number of seeds needed to detect ``POINTS``. None if the test set is too small for any number.
+    ``needed``: the number of seeds needed to detect ``POINTS``. None if ``power.MOST_SEEDS`` are too few, usually
+    because the test set is too small.
     ``sentences``: the number of sentences of the test set.
     ``questions``: the number of comparisons per corpus.
     """
@@ -64,8 +65,8 @@ class Rounds:
     """The seeds that rows get on average until they are decided.
 
     ``looks``: the numbers of seeds at which rows are compared. ``idle``: the seeds of a row without an effect.
-    ``detectable``: the seeds of a row with the smallest effect that the most seeds, all trained at once, detect. Both
-    suppose that test sentences do not vary.
+    ``detectable``: the seeds of a row with the smallest effect that would be detectable if every row were trained with
+    the largest number of seeds at once. Both ignore the variation between test sentences.
     """
 
     looks: tuple[int, ...]
@@ -81,9 +82,9 @@ class Forecast:
     ``seeds``, ``searched``: the number of seeds of a trial, in the ablation and in the search.
     ``seconds``: bounds of the training time if trials run one after another; None if the search has no times.
     ``resolution``, ``why``: the power, and the reason if it is None (unknown).
-    ``tuning``: the seconds of training for tuning all rows again, if each trial takes as long as one of the search does
-    on average; None if they are not tuned again, or if the search has no times. ``scheduler``: the kind of the study's
-    scheduler, which stops trials of a tuning.
+    ``tuning``: the seconds of training for tuning all rows again, if each trial takes as long as the average trial of
+    the search; None if they are not tuned again, or if the search has no times. ``scheduler``: the kind of the study's
+    scheduler, which also stops trials of the tuning.
     ``rounds``: the seeds of rows that train until they are decided; None if their number is fixed.
     """
 
@@ -257,8 +258,8 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
 
 
 def _tests(made: Experiment) -> int:
-    """Return the number of comparisons that would have the same level each: a share of the level in a family of
-    ablations counts like so many more questions.
+    """Return the number of comparisons by which the level is divided: the ablation's own, times ``parts_of`` its place
+    in a family. Testing at 1/n of the level is as strict as testing n times as many comparisons at the whole level.
     """
     return _questions(made) * (parts_of(made.plan.place) if made.plan.family else 1)
 

@@ -1,4 +1,5 @@
-"""Plans the next part of an ablation that has several: the search of the next arm, or the next round of seeds.
+"""Plans the next part of an ablation that has several parts: the next search that tunes a row (an arm), the comparison
+of all tuned rows, or the next round of seeds.
 
 A row is decided once it is marked, or once it is unlikely to be marked with the largest number of seeds (``HOPELESS``).
 It then gets no further seeds. The other rows are open: the next round trains them and their references with as many new

@@ -46,7 +46,7 @@ def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
 
     A grid has one trend, along the numeric axis with the most values. It has a line for each value of one other axis,
     which is again the one with the most values. A study that changes one axis at a time has a trend along each numeric
-    axis. A trend needs an axis with three values, and trained trials at two of these values.
+    axis. A trend needs an axis with at least ``FEWEST`` values, and completely trained trials at two or more of them.
     """
     if why_not_by_design(record):
         return ()

@@ -41,7 +41,7 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network
 
 FEW: Final = 8
-"""If a scheduler without rungs stopped trials at no more than this many epochs, these epochs count as rungs."""
+"""If a scheduler without rungs stopped trials after at most this many different epochs, these epochs count as rungs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,8 +173,8 @@ class Exploration:
 
     @cached_property
     def brings(self) -> Mapping[tuple[str, str], Sequence[str]]:
-        """Maps values to phrases on what they bring along beside the base. The keys are ``axis`` and ``value`` of the
-        table's rows. Values that bring nothing along are left out, and so are those of ranges.
+        """Maps values to phrases on their side effects on the base (``effects_of_axes``). The keys are ``axis`` and
+        ``value`` of the table's rows. Values without side effects and those of continuous axes are left out.
         """
         if self.imported:
             return {}
@@ -183,7 +183,7 @@ class Exploration:
 
     @cached_property
     def cut(self) -> dict[str, list[int]]:
-        """Maps each message with which the study's limit of hours stopped trials to the numbers of these trials."""
+        """The numbers of the trials that the study's limit of hours stopped, by the message with which they ended."""
         trials = self.seen.trials
         return cut_short(zip(trials.index.tolist(), trials["state"], trials["message"], strict=True))
 
@@ -344,5 +344,5 @@ def _value(sought: Further, value: Any) -> int | float | None:
 
 
 def _named(baseline: tuple[float, float] | None, study: StudyConfig) -> tuple[str, float, float] | None:
-    """The baseline's scores with its name, which says what it predicts."""
+    """Return the baseline's name, which says what it predicts, and its scores; None without a baseline."""
     return baseline and (TASKS[task_of(as_network(study.space.base).data.corpus)].guess, *baseline)

@@ -2,8 +2,8 @@
 
 After Hutter, Hoos and Leyton-Brown, "An Efficient Approach for Assessing Hyperparameter Importance", 2014.
 
-Array legend: T trees; L and M boxes of a tree; D dimensions; 2 the lower and the upper bound. An axis of numbers has
-one dimension; a choice has one for each value.
+Array legend: T trees; L and M boxes of a tree; D dimensions; 2 the lower and the upper bound. An axis of numbers or
+ordinal values has one dimension; any other choice has one for each tried value (``places.py``).
 
 Points are distributed uniformly in the space. Box l of a tree reaches from low_ld to high_ld in dimension d and has the
 score v_l; size_d is the space's size in dimension d. The marginal of an axis with the set of dimensions S is the mean

@@ -24,13 +24,13 @@ def footprint(points: pd.DataFrame, domains: Domains) -> pd.DataFrame:
 
     ``points``: the value of each trial on each axis.
 
-    The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers, or of ordinal values,
-    contributes the difference of their coordinates (``Domain.coordinate``). An axis of other values contributes 0 if
-    the two values are equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it
-    is active in neither.
+    The distance of two configs is Gower's (1971), a mean over all axes. An axis whose values have an order
+    (``Domain.ordered``) contributes the difference of their coordinates (``Domain.coordinate``). Any other axis
+    contributes 0 if the two values are equal, otherwise 1. An axis contributes 1 if it is active in only one of the
+    configs, and 0 if it is active in neither.
 
     The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). Let D be the squared distances,
-    and J = I - 1/N. The coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
+    and J = I - 1 1^T / N. The coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
     eigenvalue.
     """
     drawn = points.iloc[np.unique(np.linspace(0, len(points) - 1, min(len(points), MOST)).astype(int))]

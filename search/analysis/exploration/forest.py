@@ -1,7 +1,8 @@
 """A forest of regression trees that are grown together: each level of all trees takes a few operations on arrays.
 
-Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M boxes that all trees cut on a level
-(depth); 2 the lower and the upper bound. A tree cuts the space into at most L boxes; all further boxes are empty.
+Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M boxes that are cut on a level (depth), of
+all trees together; 2 the lower and the upper bound. A tree cuts the space into at most L boxes; all further boxes are
+empty.
 
 A tree is grown from N draws of the points with replacement (Breiman, "Random Forests", 2001). Each box of a level is
 cut halfway between two neighbouring points: where the sum of squared residuals of the scores becomes smallest. A box is

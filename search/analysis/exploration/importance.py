@@ -54,8 +54,9 @@ def importances(
     ``trials``: the number of trials in ``expected`` in which the axis is active.
     ``fanova``: the share of the variance of all scores that the axis alone explains (Hutter et al., 2014), by a random
     forest. Trees need every axis in every trial. For a conditional axis, they are therefore grown only from the trials
-    in which it is active, and only on axes that are active in all of these trials. What it explains of the variance
-    among these is multiplied by their share of the sum of squares of all scores, so that shares of all axes compare.
+    in which it is active, and only on axes that are active in all of these trials. The share of these trials' variance
+    that the axis explains is multiplied by their share of the sum of squares of all scores. So the shares of all axes
+    can be compared.
     ``by_chance``: the mean of this share over the shuffled copies of the axis. For a numeric axis without effect, this
     mean is several times as large as for a choice with few values.
     ``stands_out``: whether the axis is in ``apart`` and its share exceeds ``by_chance``.
@@ -96,7 +97,9 @@ def _squares(scores: "pd.Series[float]") -> float:
 
 
 def _fanova(expected: "pd.Series[float]", points: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
-    """Return the share of each axis with several values in ``points``, all of which are active; empty below three."""
+    """Return the share of each axis that has several values in ``points``; empty for fewer than three points. All
+    ``axes`` must be active in all points.
+    """
     axes = {axis: domain for axis, domain in axes.items() if points[axis].nunique() > 1}
     if len(points) <= 2 or not axes:
         return {}

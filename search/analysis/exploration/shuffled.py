@@ -2,8 +2,9 @@
 
 Importances and interactions are computed from these copies as from the search, with predicted final scores of stopped
 trials. The importance of an axis stands out only if it exceeds its mean over copies in which the values of this axis
-alone are permuted: the more the other axes explain, the less is left that an axis explains by chance. An interaction
-stands out only if it exceeds the ``limit`` from copies in which whole points, a value for each axis, are permuted.
+alone are permuted. The other axes keep their values there, since the more they explain, the less an axis without effect
+explains by chance. An interaction stands out only if it exceeds the ``limit`` from copies in which whole points, a
+value for each axis, are permuted.
 """
 
 from collections.abc import Sequence
@@ -98,7 +99,8 @@ def _copies(
 ) -> list[Shuffled]:
     """Make a copy for each of the ``orders`` of the scored trials, in which the values of ``axes`` are in that order.
 
-    ``like``: as for ``additive_model.fits``, whose other arguments these are.
+    ``points``: the value of each trial on each axis. ``like``: as for ``additive_model.fits``. The other arguments are
+    those of ``additive_model.fit``.
     """
     scored = scores.index[scores.notna()]
     dealt_points, dealt_parts = (

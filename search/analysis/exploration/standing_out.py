@@ -3,7 +3,8 @@
 Trials are ranked as proposers rank them: whole trials (trained to their ends) above stopped trials. Whole trials are
 sorted by score, stopped trials by last epoch and then by score. The final scores of stopped trials are not predicted.
 Each axis is tested given the axes that stand out more (``search/statistics/forward_selection.py``). The test compares
-the parts that tables show (single values or ranges of numbers). An axis of numbers is also tested for a straight line.
+the parts that tables show (single values or ranges of numbers). An axis of numbers or ordinal values is also tested for
+a linear trend.
 
 The error rate ``LEVEL`` requires points that are drawn without regard to scores; ``docs/calibration.md`` has the
 measured rate for a proposer that learns.
@@ -57,7 +58,10 @@ def _of_parts(own: "pd.Series[int]") -> Values:
 
 
 def _line(own: "pd.Series[Any]", domain: Domain) -> Iterator[Values]:
-    """Yield a column with the position of each trial on an axis of numbers, NaN if inactive; nothing for other axes."""
+    """Yield a column with the position of each trial on an axis of one dimension (``places``); nothing for other axes.
+
+    The position is NaN if the axis is inactive.
+    """
     has_N = own.notna().to_numpy()
     place_MD, _ = places(own[has_N], domain)
     if place_MD.shape[1] == 1:

@@ -21,7 +21,9 @@ BASELINE, BASE, BEST = "baseline", "base", "best"
 
 
 def named(axis: str) -> str:
-    """Return the name of an axis in ``ValueRow.axis``: the path, or ``axis.best`` for an axis that is called best."""
+    """Return the name of an axis in ``ValueRow.axis``: its path. A path that could be mistaken for a row of no axis
+    (``baseline``, ``base``, ``best``), or that begins with ``axis.``, is prefixed with ``axis.``.
+    """
     return axis_column(axis) if axis in (BASELINE, BASE, BEST) or axis.startswith(AXIS) else axis
 
 
@@ -29,8 +31,8 @@ def named(axis: str) -> str:
 class ValueRow:
     """A row of the table: a value of an axis, and its selected trial. Scores are those of ``data.tasks.measure``.
 
-    ``axis``, ``value``: the axis as ``named``, and the text of the value or range of values.
-    ``trials``, ``members``: how many trials have the value, and their numbers. In the row of the best trial, all count.
+    ``axis``, ``value``: the axis's name (``named``), and the text of the value or range of values.
+    ``trials``, ``members``: how many trials have the value, and their numbers. For the row ``best``, these are all.
     ``scored``: how many of the members have a score.
     ``selected``: the best of the members on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.

@@ -13,10 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 AXIS: Final = "axis."
-"""The beginning of the column of an axis whose path has no dot."""
+"""The prefix of the column name of an axis whose path has no dot (``axis_column``)."""
 
 METRIC: Final = "metric."
-"""The beginning of the column of a metric that a user's function reports."""
+"""The prefix of the column name of a metric that a user's function reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,9 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
 ``objective_seconds``. It has the mean over the trial's seeds at its best epoch. Then a column for each axis (a
 hyperparameter that the study varies), named by ``axis_column``. Its dtype is Int64 for integers, float64 for other
 numbers, boolean for booleans, and str for text and named values. Other axes have their values as JSON, with the dtype
-str; this includes axes with an integer of more than 64 bits. Instead of str, an ordinal has an ordered category. NaN or
-NA in trials in which the axis is inactive.
-``curves``: a float64 column for each other reported metric. A metric of a network gives its name to the column, such as
+str; this includes axes with an integer of more than 64 bits. An ordinal that would have the dtype str has an ordered
+category instead. If the axis is inactive in a trial, its value is NaN or NA.
+``curves``: a float64 column for each other reported metric. The column has the name of the metric, such as
 ``train_loss``. For a metric of a user's function, ``METRIC`` stands before the name, as in ``metric.loss``.
 ``sentences``: a float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``,
 ``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats``

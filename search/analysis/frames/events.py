@@ -12,7 +12,9 @@ from skipstack.search.ledger.ledger import Ledger, PastEvents, events_of
 
 
 def numbered_events(past: PastEvents) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the parsed JSON of each event in ``past``. Raises UserError as ``Ledger.replay`` does."""
+    """Yield the number and the parsed JSON of each event in ``past``. Raises UserError when the iteration reaches
+    damage, and OSError if a file cannot be read or was removed by a compaction.
+    """
     number = 0
     for line in Ledger(past.folder).lines():
         assert line.payload is not None
@@ -29,7 +31,7 @@ def numbered_events(past: PastEvents) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def events(past: PastEvents) -> pd.DataFrame:
-    """Return the frame ``events`` (see ``COLUMNS``). Raises UserError as ``Ledger.replay`` does."""
+    """Return the frame ``events`` (see ``COLUMNS``). Raises the errors of ``numbered_events``."""
     rows = [
         (number, plain["time"], plain["kind"], plain.get("trial"), json.dumps(plain, separators=(",", ":")))
         for number, plain in numbered_events(past)
@@ -39,7 +41,7 @@ def events(past: PastEvents) -> pd.DataFrame:
 
 
 def usage(past: PastEvents) -> pd.DataFrame:
-    """Return the frame ``usage`` (see ``COLUMNS``). Raises UserError as ``Ledger.replay`` does."""
+    """Return the frame ``usage`` (see ``COLUMNS``). Raises the errors of ``numbered_events``."""
     rows = [
         {**plain, **plain["usage"], "event": number}
         for number, plain in numbered_events(past)

@@ -127,7 +127,7 @@ def _places(trial: TrialRecord) -> dict[int, int]:
 
 
 def cell(domain: Domain, value: Any) -> Any:
-    """Return what an axis's column has for a value of the axis: its name, the value itself, or the value as JSON."""
+    """Return the entry of an axis's column for a value of the axis: the value's name, the value itself, or its JSON."""
     if (name := domain.name(value)) is not None:
         return name
     return value if _kind(domain) != "str" or isinstance(value, str) else canonical_json(value)
