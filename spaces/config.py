@@ -61,8 +61,9 @@ class Axis(Brief):
     lognormal: Annotated[tuple[float, float] | None, UNSAID] = None
     """The mean and the standard deviation of the natural logarithm of the numbers, which has a normal distribution."""
     step: Annotated[int | float | None, UNSAID] = None
-    """The distance of neighbouring values of ``randint``, ``lograndint``, ``uniform`` or ``loguniform``, whose first
-    value is the lower bound. Null means 1 for integers; otherwise any number between the bounds is a value."""
+    """The distance of neighbouring values of ``randint``, ``lograndint``, ``uniform`` or ``loguniform``; the
+    first value is the lower bound. Null means 1 for integers; for other ranges, every number between the bounds is a
+    value."""
     prior: Json = None
     """The value near which good values are expected. ``proposer: prior`` tries values near it more often at first. Null
     means the base's value, if the axis has that value."""
