@@ -160,13 +160,15 @@ class Driver:
 
     @property
     def ready(self) -> int:
-        """Upper bound on the number of trials that run, or that are new and could begin now. Paused trials are not
-        counted, even if they are due for promotion.
+        """Upper bound on the number of trials that run or could begin now. Of the paused trials that are due for
+        promotion, only the first is counted.
         """
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
         given = min(left, len(self._state.asked))
-        return len(self._state.active) + given + (0 if none else self._state.proposer.left(left - given))
+        new = given + (0 if none else self._state.proposer.left(left - given))
+        due = self._state.scheduler.promotable(None if new else len(self.record.trials)) is not None
+        return len(self._state.active) + new + due
 
     def take_asked(self) -> bool:
         """Carry out the users' waiting requests, and return whether they added points to the study."""

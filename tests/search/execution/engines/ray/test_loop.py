@@ -1,5 +1,6 @@
 """The loop of a study against a cluster that is played: which slots it opens, and what passes through them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,9 @@ from skipstack.search.execution.engines.ray.orders import ChangeTrials, MeasureT
 from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 from skipstack.search.execution.engines.ray.worker_process import Greeting
 from skipstack.search.execution.workers.programs import program_of
+from skipstack.search.ledger.events import Promoted
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.strategy.schedulers.config import HyperbandConfig
 from skipstack.search.study.task import TrialTask, Worker
 from tests.search.changed import searched
 from tests.search.execution.engines.test_capacity import Counted
@@ -182,6 +185,39 @@ def test_no_more_slots_are_opened_than_trials_are_ready(tmp_path: Path) -> None:
         assert len(played.open()) == 3
         played.run()
     assert played.opened == 3
+
+
+class Straggling(Played):
+    """Trial 0 ends no epoch until no other trial runs, and all epochs take longer than a process needs to start."""
+
+    def __init__(self, loop: StudyLoop, machines: list[Resources]) -> None:
+        super().__init__(loop, machines)
+        self.turns: Counter[str] = Counter()
+
+    def step(self, name: str, outcomes: dict[int, Any] | None = None) -> None:
+        self.turns[name] += 1
+        tasks = self.loop.slots[name].tasks
+        waits = 0 in tasks and any(slot.tasks for other, slot in self.loop.slots.items() if other != name)
+        if not waits and (not tasks or self.turns[name] % 4 == 0):
+            super().step(name, outcomes)
+
+
+def test_slots_that_have_closed_are_opened_again_for_trials_that_are_promoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "IDLE_SECONDS", -1.0)  # a slot without work closes at once
+    hyperband = HyperbandConfig.model_validate({"kind": "hyperband", "grace": 1, "reduction": 2})
+    toy = {"trials": 8, "epochs": 8}  # one bracket, of which half go on after an epoch
+    with playing(tmp_path, cpus=8.0, toy=toy, scheduler=hyperband) as (played, driver):
+        played = Straggling(played.loop, played.machines)
+        promoted: set[int] = set()
+        driver.listen(lambda event: promoted.update([event.trial] if isinstance(event, Promoted) else []))
+        together = 0
+        while not played.loop.finished:
+            played.turn()
+            running = {number for slot in played.loop.slots.values() for number in slot.tasks}
+            together = max(together, len(running & promoted))
+    assert together > 1
 
 
 def by_depth(task: TrialTask) -> TrialTask:
