@@ -75,7 +75,9 @@ def _content(
     searches: Sequence[SearchConfig],
     outcomes: Sequence[Outcome],
 ) -> Content:
-    """The numbers of the simulations by their full names. Times are in seconds. Larger scores are better."""
+    """The content of the report: the facts about the recorded trials, and the outcome of each simulated search. Times
+    are in seconds. Scores are signed so that larger is better.
+    """
     epochs = record.study.space.base.epochs
     return {
         **recorded_content(record, recorded),

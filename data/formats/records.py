@@ -53,12 +53,12 @@ class RecordCorpus(FileCorpus):
         return self.scheme
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the sentence of each record. Records with empty lists are skipped. Illegal sequences of tags are
-        repaired (``data.labels.schemes.repaired``), and blanks around words and tags are removed.
+        """Read the sentence of each record. A record whose two lists are both empty is skipped. Illegal sequences of
+        tags are repaired (``data.labels.schemes.repaired``), and blanks around words and tags are removed.
 
-        Raises UserError, with file and line, or row, for a record without words or tags, another number of tags than of
-        words, an empty word or tag, a number without a name, a tag that is not in the scheme, and a file that cannot be
-        read.
+        Raises UserError, with file and line, or row, if a record lacks the list of words or of tags, or if its lists
+        differ in length; for an empty word or tag, a tag number that ``names`` does not name, and a tag that is not in
+        the scheme; and if the file cannot be read.
         """
         names, records = self._records(file)
         span_tags, sentences = SpanTags(file, self.scheme), []

@@ -60,7 +60,9 @@ def warnings(health: Health) -> tuple[str, ...]:
 
 
 def _of_tags(health: Health) -> Iterator[str]:
-    """Yield warnings that the tags are not as the config of the corpus says."""
+    """Yield warnings that the tags do not fit the config of the corpus, or that some differ only in invisible
+    characters.
+    """
     train, likely = health.splits["train"], health.likely_scheme
     if likely is not None and health.scheme is None:
         such = listed([tag for tag in health.tags if tag != OUTSIDE])

@@ -76,9 +76,9 @@ class Measure(ABC):
 
     @abstractmethod
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count what ``counted`` names in each sentence of a split: counts_RSC.
+        """Compute the numbers that ``counted`` lists, for each sentence of a split: counts_RSC.
 
-        A text to classify counts as one sentence. So does a line of running text, together with the tag for its end.
+        In classification, a whole text is one sentence. In running text, a line with its end token is one sentence.
         """
 
     @abstractmethod

@@ -31,5 +31,7 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
 
 
 def right_ones(guessed_N: Ids, decided_N: Ids) -> int:
-    """Count the right predictions. A decision of -1 is not in ``train``, so it is never predicted and never right."""
+    """Count the right predictions. ``decided_N``: the true tags or arcs; -1 stands for one that ``train`` lacks, which
+    is never predicted.
+    """
     return int(np.count_nonzero(guessed_N == decided_N))

@@ -60,9 +60,11 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
 
 
 def _orthogonal(normal_DHX: Tensor) -> Tensor:
-    """Return random orthogonal blocks (Saxe et al., 2013) made from ``normal_DHX``: one block, H x H, per gate.
+    """Return random orthogonal matrices (Saxe et al., 2013) made from ``normal_DHX``, for D directions, H hidden units
+    and X columns, H for each gate: an H x H matrix for each direction and gate.
 
-    In cell ``sutskever``, ``normal`` has one more axis, for the matrices that multiply h_{t-1} and s~_{t-1}.
+    In cell ``sutskever``, an axis of length 2 stands before H, for the matrices that multiply h_{t-1} and s~_{t-1}
+    (``models/parts/cells/sutskever.py``).
     """
     hidden, orthogonal_DHX = normal_DHX.shape[-2], torch.empty_like(normal_DHX, dtype=torch.float64)
     for block, made in zip(*(torch.split(each, hidden, dim=-1) for each in (normal_DHX, orthogonal_DHX)), strict=True):

@@ -19,7 +19,9 @@ Concurrent = int | Literal["auto"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option on the command line. ``metavar``: the placeholder for its value; None means that of the parser."""
+    """An option on the command line. ``metavar``: the placeholder for its value in the help. If it is None, Typer
+    derives the placeholder from the option's type.
+    """
 
     help: str
     metavar: str | None = None

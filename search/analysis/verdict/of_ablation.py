@@ -1,4 +1,5 @@
-"""The verdict of an ablation: on its first winner, and on each change that this winner makes to the base.
+"""The verdict of an ablation: on the best config that the search found (the first winner), and on each axis on which
+this config differs from the base.
 
 With several corpora, the verdict uses the means over them; if no row has such a mean, it uses the last corpus.
 """

@@ -56,7 +56,7 @@ class _Had(NamedTuple):
     """The content of a finished trial's run when the store was read. Its metrics have all their steps.
 
     ``names``: the names of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``:
-    the run's name if it may be that of an earlier version of skipstack; empty otherwise. ``corpus``: whether the run
+    the run's name if an earlier version of skipstack may have given it; empty otherwise. ``corpus``: whether the run
     names its corpus. ``texts``: whether its text files are among its artifacts.
     """
 

@@ -106,8 +106,8 @@ def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
 
 
 def write_yaml(data: Any) -> str:
-    """Write plain data (JSON values) as YAML. ``read_yaml`` reads the same data. Innermost mappings and lists take a
-    line each.
+    """Write plain data (JSON values) as YAML. ``read_yaml`` reads the same data. An innermost mapping or list
+    takes a line, if it fits.
     """
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
     return text
