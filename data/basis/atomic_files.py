@@ -70,7 +70,8 @@ def temporary_folder_beside(path: Path) -> Iterator[Path]:
 def refused_where_unwritable(path: Path) -> Iterator[None]:
     """Context that turns an OSError about ``path`` into a UserError which says that ``path`` cannot be written.
 
-    An OSError about a parent of ``path``, a path inside it, or its temporary file is converted too. Others are not.
+    An OSError about a parent of ``path``, about a path inside ``path``, or about the temporary file of ``path`` is
+    converted too. Any other OSError is raised as it is.
     """
     try:
         yield

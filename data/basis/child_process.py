@@ -25,8 +25,8 @@ from skipstack.data.basis.redaction import redacted
 Link: TypeAlias = "Connection[Any, Any]"
 
 LOOK_UP: Final = 0.5
-"""The longest single wait for a message, in seconds. Between two waits Python handles an interruption, even if its
-signal reached another thread."""
+"""The longest single wait for a message, in seconds. Longer waits are split: if the signal of an interruption reached
+another thread, Python handles it only between two waits."""
 
 
 class NoAnswerError(Exception):
@@ -34,7 +34,8 @@ class NoAnswerError(Exception):
 
 
 class ChildProcess:
-    """A child process that calls a function of one of our modules, ``work``, with the child's end of the link.
+    """A child process that calls ``work``, a function of one of our modules, with the child's end of a link to the
+    parent (a pipe).
 
     The child does not load the parent's main program, so a script needs no ``if __name__ == "__main__"``. The child
     searches the same folders for modules as the parent. ``settings``: environment variables for the child. A variable

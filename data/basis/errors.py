@@ -20,7 +20,9 @@ class AbsentCorpusError(UserError):
 
 
 class MissingFileError(AbsentCorpusError):
-    """Raised if a file does not exist. A preset can be described even if the user has not added its files yet."""
+    """Raised if a file does not exist. It is an AbsentCorpusError, so that a preset can be described before the user
+    has added the files of its corpus.
+    """
 
 
 class NoGpuError(UserError):
@@ -29,7 +31,8 @@ class NoGpuError(UserError):
 
 def unknown(kind: str, got: object, allowed: Iterable[object], nearest: str | None = None) -> str:
     """The message for an unknown name: ``unknown KIND 'qick' (nearest: 'quick'; allowed: ...)``. ``got``: the name.
-    ``nearest``: the nearest valid name; by default, the most similar of the allowed ones, whether in capitals or not.
+    ``nearest``: the nearest valid name. None means the allowed name that is most similar, ignoring case, if any is
+    similar.
     """
     names = [str(name) for name in allowed]
     if not names:
@@ -58,7 +61,7 @@ def unreadable(path: Path, error: OSError) -> UserError:
 
 
 def nearest_file(path: Path) -> str | None:
-    """The name most similar to that of ``path``, a missing file, in its folder. None if none is similar."""
+    """The name that is most similar to the name of ``path``, a missing file, in its folder; None if none is similar."""
     try:
         beside = {each.name.lower(): each.name for each in sorted(path.parent.iterdir())}
     except OSError:
@@ -68,7 +71,7 @@ def nearest_file(path: Path) -> str | None:
 
 
 def newer(what: str, got: int, known: int) -> UserError:
-    """The error for ``what``, a file in the format ``got``. The newest format that can be read, ``known``, is older."""
+    """The error for ``what``, a file of format ``got``, if ``known`` is the newest format that can be read."""
     return UserError(f"{what} of format {got} (allowed: up to {known}; a newer version of skipstack reads this one)")
 
 

@@ -116,7 +116,8 @@ def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, 
 
     Returns the path without pydantic's tags, the type at the end of the path, and a position in ``location``. For an
     unknown key, the type is the config that lacks the key. The walk stops at a union of several plain types, where
-    ``location`` goes on with a label of pydantic's. The position is that of the label, or 0 without such a union.
+    ``location`` goes on with pydantic's label for one of them. The position is the position of this label; 0 without
+    such a union.
     """
     path: Path = ()
     annotation: Any = model

@@ -53,7 +53,9 @@ def _descend(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Split a type into the type without ``Annotated`` and its annotations. A ``Field`` is followed by its bounds."""
+    """Split an ``Annotated`` type into the type inside and its annotations, in which a ``Field`` is followed by its
+    bounds. Any other type has no annotations.
+    """
     if get_origin(annotation) is not Annotated:
         return annotation, ()
     inner, *constraints = get_args(annotation)

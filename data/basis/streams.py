@@ -51,8 +51,8 @@ class _Stream:
 
 
 class Shown(_Stream):
-    """A stream for messages that drops text which cannot be written. After an error it drops all later text too, except
-    if the error was a full non-blocking pipe.
+    """A stream for messages. Text that cannot be written is dropped. After an error, all later text is dropped too,
+    unless the error was a full non-blocking pipe.
     """
 
     def write(self, text: str) -> int:

@@ -65,7 +65,7 @@ def niceness_on_ray() -> int:
 
 
 def at_niceness(number: int, work: Callable[[], Result]) -> Result:
-    """Call ``work`` at niceness ``number`` if that is above the niceness of this process, which stays the same.
+    """Call ``work`` at niceness ``number`` if that is above the niceness of this process. The process keeps its own.
 
     The niceness is set for a new thread, which only Linux can do. On macOS, ``work`` is called at the old niceness.
     """

@@ -13,7 +13,8 @@ VARIABLE: Final = "SKIPSTACK_DATA_DIR"
 def data_folder(chosen: Path | None) -> Path:
     """Return the data directory: ``chosen``, or else the folder in ``VARIABLE``, or else a folder in the user's cache.
 
-    On Linux, the cache is ``$XDG_CACHE_HOME/skipstack/corpora``, by default under ``~/.cache``.
+    On Linux, the folder in the cache is ``$XDG_CACHE_HOME/skipstack/corpora``; ``XDG_CACHE_HOME`` is ``~/.cache`` by
+    default.
     """
     if chosen is not None:
         return chosen

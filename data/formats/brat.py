@@ -45,7 +45,7 @@ class BratCorpus(CharacterSpanCorpus):
 
         Characters are counted as brat does: line ends and a byte order mark count. Raises UserError, with file and
         line, for an invalid line of a span, a span whose text differs from the text at its characters, spans that tags
-        of tokens cannot express unless they are fitted, and bytes that are not UTF-8.
+        of tokens cannot express (unless ``misfits`` is ``fit``), and bytes that are not UTF-8.
         """
         spans_file = file.beside
         assert spans_file is not None, "the corpus reads both"

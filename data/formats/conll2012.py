@@ -17,7 +17,8 @@ DOCUMENT: Final = "#begin document"
 """The text at the start of each line that begins a document."""
 
 _WORD, _POS, _NAME, _FEWEST = 3, 4, 10, 12
-"""The columns of words, parts of speech and names, and the fewest columns. Each verb of a sentence adds one."""
+"""The columns of words, parts of speech and names, and the fewest columns of a line. Each verb of a sentence adds a
+column."""
 
 _BRACKETS: Final = re.compile(r"(?:\(([^()*]+))?(?:\*|(?=\)))(\))?")
 """Matches a word's entry in the column of names: the type of a name that begins there, and the end of a name."""
@@ -40,8 +41,8 @@ class Conll2012Corpus(LayeredCorpus):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the words of a file with one layer of their tags. Names become BIO.
 
-        Raises UserError, with file and line, for fewer than twelve columns, other columns than the sentence's first
-        line has, names whose brackets do not match, and bytes that are not UTF-8.
+        Raises UserError, with file and line, for fewer than twelve columns, another number of columns than in the
+        sentence's first line, names whose brackets do not match, and bytes that are not UTF-8.
         """
         sentences = []
         documents = Documents(file, "utf-8", DOCUMENT)

@@ -112,7 +112,7 @@ def joint_of(each: Iterable[tuple[str, str]]) -> str:
 
 
 def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
-    """Find the files that ``paths`` name, relative to ``folder``. A wildcard stands for all its matches, in text order.
+    """Find the files that ``paths`` name, relative to ``folder``. A wildcard stands for all its matches, sorted.
 
     ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. The path of an existing file is never
     taken for a wildcard. Raises UserError for a wildcard that matches no file.

@@ -28,7 +28,7 @@ def _a_path(given: str) -> str:
 
 _Path = Annotated[str, AfterValidator(_a_path)]
 Paths = _Path | Annotated[tuple[_Path, ...], Field(min_length=1)]
-"""A file, or several in order. The wildcards ``*``, ``?`` and ``**`` stand for all matching files, in text order."""
+"""A file, or several in order. The wildcards ``*``, ``?`` and ``**`` stand for all matching files, sorted by path."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 """A share of the training split."""

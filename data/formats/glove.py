@@ -124,7 +124,7 @@ class _File:
             values = [float(part) for part in parts]
         except ValueError:
             values = []
-        # A file may have a billion numbers, so only their sum is checked. It is NaN or infinite if one of them is.
+        # A file may have a billion numbers, so only each line's sum is checked. It is NaN or infinite if a number is.
         if values and sum(map(abs, values)) <= _LARGEST and "_" not in "".join(parts):
             return values
         wrong = next((part for part in parts if _number(part) is None), None)

@@ -37,7 +37,8 @@ class ParallelCorpus(FileCorpus):
     words: NameEnd = "seq.in"
     """The end of the name of a file of words, such as ``seq.in`` or ``.words``."""
     tags: NameEnd = "seq.out"
-    """The end of the name of a file of tags, such as ``seq.out``. Otherwise the name is that of the file of words."""
+    """The end of the name of a file of tags, such as ``seq.out``. The rest of the name is the same as in the file of
+    words."""
     unit: Literal["word", "sentence"] = "word"
     """Whether a line of tags has a tag for each word, or is the label of the whole sentence."""
     encoding: Encoding = "utf-8"

@@ -7,7 +7,8 @@ from skipstack.data.formats.format import Unit
 from skipstack.data.formats.texts import token_places
 
 _TOKENS: Final = {"word": re.compile(r"[^ \t\r\n]+"), "character": re.compile("[^ \t\r\n\u3000]")}
-"""Patterns of tokens, as ``between_blanks`` and ``split_words`` find them, by unit."""
+"""The pattern of a token, by unit. The blanks around tokens are those of ``between_blanks`` (``word``) and of
+``split_words`` (``character``)."""
 
 
 def tokens_in(line: str, unit: Unit) -> list[str]:

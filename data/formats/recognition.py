@@ -55,8 +55,8 @@ class Recognised:
 def recognise(file: SourceFile) -> Recognised:
     """Find the format in which the whole file can be read, and the label scheme in which its tags appear to be.
 
-    Raises UserError if there is none. If the beginning, name or neighbour of the file shows its format, but the file
-    cannot be read in this format, the error says where.
+    Raises UserError if there is no such format. If the beginning, name or neighbour of the file shows its format, but
+    the file cannot be read in this format, the error says where.
     """
     sure = _told_by_its_beginning(file)
     guesses = [sure] if sure is not None else [*_guesses(file)]
@@ -147,7 +147,7 @@ def _of_records(records: Sequence[Record]) -> Options:
 
 
 def _other_than_usual(form: type[FileCorpus], **keys: str | int) -> Options:
-    """The kind of a format, and those of ``keys`` that are not its defaults."""
+    """The options of a format: its kind, and each of ``keys`` that differs from the default of its field."""
     others = {name: key for name, key in keys.items() if key != form.model_fields[name].default}
     return {"kind": form.model_fields["kind"].default, **others}
 
@@ -196,7 +196,7 @@ def _guesses(file: SourceFile) -> Iterator[Options]:
 
 def _columns(lines: Sequence[str], separator: Separator) -> Iterator[Options]:
     """Yield the options of column files. The tags are in the last column that is not of numbers. They are in the first
-    column instead if the texts there mark spans and those in the other column do not.
+    column instead if its texts mark spans, while the texts of that last column do not.
     """
     comments = [mark for mark in ("# ", "###", DOCUMENT) if any(line.startswith(mark) for line in lines)]
     rows = [columns_of(line, separator) for line in lines if not line.startswith(tuple(comments))]

@@ -17,8 +17,8 @@ class Sentence:
 
     Three fields record what a reader changed. ``stripped``: the number of tokens that had blanks around the word or the
     tag. ``written``: the tags as they are in the file, if the label scheme may have repaired them. ``fitted``: the
-    number of spans by characters that did not fit the tokens and were fitted or left out. Comparisons ignore these
-    fields and ``document``.
+    number of spans by characters that did not fit the tokens and were fitted or left out; of a text on several lines,
+    its first sentence has the number. Comparisons ignore these fields and ``document``.
     """
 
     words: tuple[str, ...]

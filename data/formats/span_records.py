@@ -18,7 +18,8 @@ ACCEPTED = "accept"
 """The value of ``answer`` in records that the user of Prodigy accepted."""
 
 STARTS, STOPS = ("start", "start_offset"), ("end", "end_offset")
-"""The keys of a span's first character, and of the one after its last, in Prodigy and in doccano."""
+"""The keys of a span's first character (``STARTS``) and of the character after its last (``STOPS``): Prodigy's, then
+doccano's."""
 
 
 class SpanRecordCorpus(CharacterSpanCorpus):
@@ -36,7 +37,7 @@ class SpanRecordCorpus(CharacterSpanCorpus):
     """The key of the spans: ``spans`` in Prodigy's records, ``label`` or ``entities`` in doccano's."""
     tokens: Key | None = None
     """The key of the tokens of a text, with ``start`` and ``end``, such as Prodigy's ``tokens``. If null, texts are
-    split as ``unit`` says, also those that ``predict`` reads. Otherwise ``predict`` needs blanks between tokens."""
+    split as ``unit`` says, by ``predict`` too. Otherwise ``predict`` needs texts with blanks between tokens."""
 
     @model_validator(mode="after")
     def _has_tokens_once(self) -> Self:
@@ -53,8 +54,8 @@ class SpanRecordCorpus(CharacterSpanCorpus):
         """Read the lines of each text, with the spans in BIO. A record without the key of the spans has no spans.
 
         Raises UserError, with file and line, for a record without a text, a wrong span or token, spans that tags of
-        tokens cannot express unless they are fitted, and text that is not JSON lines. Also raises it if no record has
-        the key of the spans.
+        tokens cannot express (unless ``misfits`` is ``fit``), and text that is not JSON lines. Also raises it if no
+        record has the key of the spans.
         """
         reader, sentences = SpanReader(file, self), list[Sentence]()
         lacking: tuple[int, Record] | None = None

@@ -15,9 +15,9 @@ from skipstack.data.formats.json_lines import Record
 def rows(file: SourceFile, columns: Sequence[str] | None) -> tuple[dict[str, list[str]], Iterator[tuple[int, Record]]]:
     """Read ``columns``, or all, of a file of Parquet, of Arrow (as Feather and IPC write it) or of Arrow's streams.
 
-    Returns two values. The first has the class names of each column of Hugging Face's ``ClassLabel``, whose entries are
-    numbers of classes. The second iterates over the rows, each with its number, counted from 1. Raises UserError for a
-    file that cannot be read, or lacks a column.
+    Returns two values. The first maps each column of Hugging Face's type ``ClassLabel``, which holds the numbers of
+    classes, to the names of these classes. The second iterates over the rows, each with its number, counted from 1.
+    Raises UserError for a file that cannot be read, or lacks a column.
     """
     try:
         table = _table(file.content)

@@ -33,7 +33,9 @@ _CHARACTER = {r"\t": " ", r"\r": " ", r"\n": " ", r"\\": "\\"}
 
 
 def tokens_of(text: str) -> list[str]:
-    """Split a text into words and marks, in order. HTML line breaks count as blanks."""
+    """Split a text into words and single other characters, such as punctuation marks. HTML line breaks count as
+    blanks.
+    """
     return [token for token in _token().findall(text) if not token.startswith("<br")]
 
 

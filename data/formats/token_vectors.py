@@ -42,8 +42,8 @@ LARGEST_HEADER: Final = 2**24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundTokenVectors:
-    """The vectors of all tokens. ``values``: the vectors of each split. ``sha256``: the SHA-256 of the file; of several
-    files, that of their SHA-256s.
+    """The vectors of all tokens. ``values``: the vectors of each split. ``sha256``: the SHA-256 of the file or, if
+    there are several files, the SHA-256 of their SHA-256s.
     """
 
     values: Mapping[str, Vectors]
@@ -68,8 +68,8 @@ def read_token_vectors(path: Path, lengths: Mapping[str, NDArray[np.integer]]) -
     ``path`` is a folder with a file for each split, such as ``train.parquet``, or one file. A table, in Arrow or
     Parquet, has one column of lists, or a column ``vector``: a row is either a vector of a token, or the list of a
     sentence's vectors. A table that is the only file has the rows of train, then of dev, then of test. A safetensors
-    file has a matrix, a row a token; one that is the only file has the matrices ``train``, ``dev`` and ``test``.
-    Numbers are kept in 32 bits.
+    file has one matrix, with a row for each token. If it is the only file, it has three: ``train``, ``dev`` and
+    ``test``. Numbers are kept in 32 bits.
 
     Raises UserError, with the file, if it cannot be read, if it has another number of sentences or tokens than the
     corpus, or another number of tokens in a sentence, if vectors differ in size, and for a number that is not finite.

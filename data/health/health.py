@@ -34,7 +34,7 @@ class SplitHealth(Frozen):
     unknown_names: tuple[str, ...] = ()
     """The most frequent tags that the training split lacks, at most ``data.health.counting.NAMED`` of them."""
     commonest: str | None
-    """The split's most frequent tag among those of the training split; None if there is none."""
+    """The split's most frequent tag, of the tags that the training split has; None if the split has none of these."""
     commonest_tags: NonNegativeInt
     """The number of tags that are ``commonest``."""
     median: NonNegativeInt

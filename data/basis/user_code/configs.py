@@ -121,7 +121,9 @@ _known: ContextVar[tuple[CodeFile, ...]] = ContextVar("own_code", default=())
 
 @contextmanager
 def known(code: Sequence[CodeFile]) -> Iterator[None]:
-    """Context in which configs may use the kinds of the files ``code``, and also those of enclosing contexts."""
+    """Context in which configs may use the kinds of the files ``code``, and the kinds of files of enclosing
+    contexts.
+    """
     before = _known.set((*code, *_known.get()))
     try:
         yield
@@ -135,7 +137,9 @@ def own_configs(part: Part) -> dict[str, type[Frozen]]:
 
 
 def known_configs() -> tuple[type[Frozen], ...]:
-    """The config classes of all known kinds. While results are equal, configs may have the same kinds and fields."""
+    """The config classes of all known kinds. Caches use them as a key: while the key is equal, configs may have the
+    same kinds and fields.
+    """
     return tuple(model for part in get_args(Part) for model in own_configs(part).values())
 
 

@@ -108,9 +108,10 @@ def code_path(name: str, folder: Path) -> Path:
 
 
 def read_code(path: Path, name: str) -> CodeFile:
-    """Run the file at ``path``, unless this process has loaded it already. ``name``: its name in the study.
+    """Load the file at ``path`` and return its record. Runs the file, unless this process has loaded it already.
 
-    Raises UserError if loading fails or the file has neither components nor constraints, with the line if it is known.
+    ``name``: the file's name in the study. Raises UserError if loading fails or the file has neither components nor
+    constraints, with the line if it is known.
     """
     try:
         source = content(path)
@@ -172,7 +173,11 @@ def digest(source: bytes) -> str:
 
 
 def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
-    """Load a file from its bytes, as ``read_code`` does. ``name``: its name in a study. ``path``: its path, if any."""
+    """Load a file from its bytes and return its record. ``name``: its name in a study. ``path``: its path, if it has
+    one.
+
+    Runs the file, unless this process has loaded it already. Raises UserError as ``read_code`` does.
+    """
     sha256 = digest(source)
     if sha256 in loaded:
         return loaded[sha256].file
@@ -251,7 +256,10 @@ def parameters_of(function: Callable[..., object], where: str) -> tuple[str, ...
 
 
 def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
-    """The components of a module that was run. ``lines``: the line of each class. UserErrors name the line."""
+    """The components of a module that was run. ``lines``: the line of each class. ``name``: the file's name in errors.
+
+    Raises UserError, with the line, for a class with a Config that is not a valid component.
+    """
     found: Classes = {}
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     for made in dict.fromkeys(each for each in own if "Config" in vars(each)):
@@ -311,7 +319,7 @@ def facts_of(made: Any, where: str) -> dict[str, Any]:
 def line_before(piece: OwnConfig, error: BaseException) -> str:
     """A prefix such as ``my_gates.py:12: ``. The line is the last one in the traceback that is in the component's file.
 
-    Empty if there is none. Raises UserError if the component's code is not loaded.
+    Empty if there is no such line. Raises UserError if the component's code is not loaded.
     """
     made, _ = of_file(piece.code).classes[piece.part, piece.kind]
     line = _line(error, made.__module__)

@@ -1,10 +1,10 @@
 """Lets files of users' own code import modules of version 0.2 by their old paths after they have moved.
 
-A study resumes with exactly the code that it recorded (``files.py``), so its imports cannot be adapted. Nor can a
-network logged to MLflow, which names the module that loads it. So importing ``skipstack`` makes the old paths work.
-When a file of own code is loaded from its path, the first import of each old path warns, in the file or later. The
-warning points to ``skipstack.own``, whose names are stable. MLflow imports from ``skipstack.search``, so these imports
-never warn.
+A study resumes with exactly the code that it recorded (``files.py``), so the imports in this code cannot be adapted. A
+network that was logged to MLflow cannot be adapted either: its record names the module that loads it. So importing
+``skipstack`` makes the old paths work. Once a file of own code is loaded from its path, the first import of each old
+path warns, in this file or elsewhere. The warning points to ``skipstack.own``, whose names are stable. MLflow imports
+from ``skipstack.search``, so these imports never warn.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """Number prediction: texts of digits whose last digits point to their label (gui2019, "Number Prediction").
 
 A text has T numbers x[0] ... x[T-1], each from 0 to 9. With one jump, the label is x[x[T-1]] at T = 11. The paper's
-formula for two jumps, at T = 21, is lost. Its networks read ``K = 10`` states back, so no jump may be longer than that.
-Two reconstructions are consistent with this:
+formula for two jumps, at T = 21, is lost. The paper's networks read ``K = 10`` states back, so no jump may be longer
+than 10. Two reconstructions are consistent with this:
 
 ``start``: a digit counts from the first of the last eleven numbers, as in the paper's example ``x[x[x[T-1]]]`` at T =
 11. Jumps go backwards: ``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``.
