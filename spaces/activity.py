@@ -1,4 +1,6 @@
-"""Finds when axes are active: which kinds of components have their fields, and which axes are active in no config."""
+"""Finds when axes are active: which kinds of components have the fields of the axes, and which axes are active in no
+config.
+"""
 
 from collections.abc import Sequence
 

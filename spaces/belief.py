@@ -41,7 +41,7 @@ class Belief:
         return self._at(min(max(drawn, 0.0), 1.0))
 
     def support(self, value: Json) -> float:
-        """Return the log of the belief's density at ``value`` relative to that of random draws.
+        """Return the log of the belief's density at ``value`` relative to the density of random draws.
 
         It is above 0 near ``believed``.
         """
@@ -75,12 +75,12 @@ class Belief:
         return [density / total for density in densities]
 
     def _coordinate(self, value: Json) -> float:
-        if isinstance(self.domain, Log):  # not ``Log.coordinate``, whose last bit may differ from that of old studies
+        if isinstance(self.domain, Log):  # not ``Log.coordinate``: its last bit may differ from old studies'
             assert is_number(value)
             return math.log(value / self.domain.low) / math.log(self.domain.high / self.domain.low)
         return self.domain.coordinate(value)
 
     def _at(self, coordinate: float) -> Json:
-        if isinstance(self.domain, Log):  # not ``Log.at``: as above
+        if isinstance(self.domain, Log):  # not ``Log.at``, for the same reason
             return self.domain.nearest(self.domain.low * (self.domain.high / self.domain.low) ** coordinate)
         return self.domain.at(coordinate)

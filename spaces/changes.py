@@ -42,8 +42,8 @@ def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     """Return the settings that turn a base into ``config``, without settings that merely follow from others.
 
     ``changed``: the leaves in which ``config`` differs from the base, from ``changes``. Another ``kind`` in a mapping,
-    such as an optimiser's, brings that kind's defaults. So the settings in such a mapping are those that differ from
-    these defaults, whatever the base has. The files of users' code are left out, since they follow from the kinds.
+    such as an optimiser's, brings that kind's defaults. So a field of such a mapping is a setting if its value differs
+    from these defaults, whatever the base has. The files of users' code are left out, since they follow from the kinds.
     """
     if not isinstance(config, TrialConfig):
         return dict(changed)

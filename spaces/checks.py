@@ -32,7 +32,7 @@ class SpaceError(UserError):
 def in_order(axes: Mapping[str, Axis], fields: Fields) -> dict[str, Axis]:
     """Sort the axes so that each comes after the axes on which it depends.
 
-    An axis depends on the axes that its conditions name, and on those that decide whether its field exists. If the
+    An axis depends on the axes that its conditions name, and on the axes that decide whether its field exists. If the
     order is right already, it does not change. Raises SpaceError for conditions that lead back to their own axis.
     """
     ordered: dict[str, Axis] = {}
@@ -168,7 +168,7 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
             allowed = "choice, ordinal, uniform, loguniform, normal, lognormal"
             raise SpaceError(f"axis {path}: the field is not an integer (allowed: {allowed})", "axes", path, kind)
         return domain
-    # A normal axis may go beyond the bounds of its field: the space refuses such points. Its median is checked.
+    # A normal axis may exceed the bounds of its field, since the space refuses such points. Only its median is checked.
     ends = domain.ends if isinstance(domain, Range) else (domain.middle,)
     # Integer bounds fit a field of integers, but a continuous axis does not. So a value inside is checked too.
     low, *_ = (_typed(fields, path, value, kind) for value in ends)
@@ -226,7 +226,7 @@ def may_be(path: str, value: Json, axis: Axis, domain: Domain, base: Tree) -> bo
     """Whether configs may have ``value`` at the ``path`` of an axis. If the axis may be inactive, this includes the
     base's value.
 
-    ``domain``: the domain of ``axis``. The value, and those of the domain, have the types of the field at ``path``.
+    ``domain``: the domain of ``axis``. ``value`` and the values of the domain have the types of the field at ``path``.
     """
     if domain.contains(value):
         return True
@@ -250,7 +250,7 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields)
 
 
 def inside(base: Tree, path: str) -> str:
-    """Return the fields of the base at ``path``, as text; if ``path`` is no mapping, those of the nearest one above."""
+    """Return the fields of the base's mapping at ``path`` as text; if there is none, of the nearest mapping above."""
     while not (present(base, path) and isinstance(fields := read(base, path), dict)):
         path = path.rpartition(".")[0]
     return ", ".join(f"{path}.{name}" for name in fields)

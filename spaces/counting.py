@@ -110,12 +110,12 @@ class _AlikeValues:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The state of earlier axes on which an axis and all later axes depend.
+    """The facts about a partial config that determine how an axis and all later axes can extend it. ``of`` finds them.
 
-    ``paths``: the axis and all later axes. The state says whether their fields exist. ``settled``: conditions on paths
-    that none of these axes changes. The state says whether they hold. A condition has a path and the texts of its
-    allowed values. ``open``: the paths of kinds among these axes, and of conditions that these axes may change. The
-    state has their values.
+    ``paths``: the axis and all later axes; a fact is whether the field of each exists. ``settled``: the conditions on
+    paths that none of these axes changes, each as its path and the texts of its allowed values; a fact is whether each
+    holds. ``open``: the paths of kinds among these axes, and the paths of conditions that these axes may change; a fact
+    is the value at each.
     """
 
     paths: tuple[str, ...]

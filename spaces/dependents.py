@@ -19,8 +19,9 @@ from skipstack.spaces.space import Space
 
 Changed = Mapping[str, Collection[str]]
 """For each axis, the paths that later parts of the study have changed: the fields that they fixed, and the axes that
-they replaced or removed. Later parts are a file over its preset, a scale over its file, and a setting over all these.
-The conditions of an axis were written before these changes, so they may name values that are no longer possible.
+they replaced or removed. A study file is later than its preset, a scale later than the file, and a setting later than
+all of these. The conditions of an axis were written before these changes, so they may name values that are no longer
+possible.
 """
 
 
@@ -30,11 +31,11 @@ def without_dependents(
     """Remove the axes that later changes have left without effect. Returns the new config, and the removed axes and
     constraints by the changed path on which they depend.
 
-    ``config``: a config whose axes are in the order of their dependence. ``base``: its base as a tree. ``fields``: the
-    fields of its configs. In the result, the conditions of axes no longer name values that a replaced axis has lost,
-    nor paths that are fixed. Constraints that name a removed axis are removed, too: they hold wherever it is inactive.
-    An axis that depends on no changed path is never removed, so a mistake in its condition is still found. Raises
-    SpaceError for a mistake.
+    ``config``: a config in which each axis comes after the axes on which it depends. ``base``: its base as a tree.
+    ``fields``: the fields of its configs. In the result, the conditions of axes no longer name values that a replaced
+    axis has lost, nor paths that are fixed. Constraints that name a removed axis are removed, too: they hold wherever
+    it is inactive. An axis that depends on no changed path is never removed, so a mistake in its condition is still
+    found. Raises SpaceError for a mistake.
     """
     if not any(changed.values()):
         return config, {}

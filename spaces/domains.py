@@ -63,7 +63,7 @@ def json_of(value: Any) -> Any:
 
 
 class Domain(ABC):
-    """The values that an axis may have. Whatever differs between kinds of domains is a method.
+    """The values that an axis may have. Each kind of domain, such as a choice or a range, is a subclass.
 
     Proposers and analyses work with coordinates in place of values. If values have no order, the coordinate of a value
     is its index. Otherwise it is a number from 0 for the lowest value to 1 for the highest, and random draws are
@@ -394,8 +394,8 @@ class Range(Numeric):
     def neighbours(self, value: Json) -> tuple[Json, ...]:
         """Return the numbers a tenth of the range below and above, clipped to the bounds. ``value`` is left out.
 
-        In a logarithmic range, it is a tenth of the logarithm's range. With a step, neighbours are values of the range,
-        and at least one step away.
+        In a logarithmic range, the distance is a tenth of the logarithms' range. With a step, neighbours are values of
+        the range, and at least one step away. Integers, unless logarithmic, have the next value on each side.
         """
         return tuple(other for other in (self._moved(value, -1), self._moved(value, 1)) if other != value)
 
@@ -431,8 +431,8 @@ class Range(Numeric):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The coordinates between which random draws are uniform: 0 and 1 or, in a logarithmic range with a step, those
-        of the numbers half a step beyond the ends.
+        """The coordinates between which random draws are uniform: 0 and 1 or, in a logarithmic range with a step, the
+        coordinates of the numbers half a step beyond the ends.
         """
         if not self.is_uneven:
             return 0.0, 1.0
@@ -441,7 +441,8 @@ class Range(Numeric):
     def cells(self, coordinates: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Return, for each coordinate, the value nearest to it in a logarithmic range with a step.
 
-        A value is given by three coordinates: those of the number half a step below, its own, and half a step above.
+        Each value is given as three coordinates: of the number half a step below it, of the value itself, and of the
+        number half a step above it.
         """
         width = math.log(self.high / self.low)
         indices = np.rint((self.low * np.exp(coordinates * width) - self.low) / self.step)
@@ -508,7 +509,7 @@ class Log(Range):
         """Draw a number that is uniform in the logarithm."""
         if self.step:
             return Range.sample(self, generator)
-        # not ``at``, whose last bit may differ from that of old studies
+        # not ``at``: its last bit may differ, and the draws of old studies must not change
         width = math.log(self.high) - math.log(self.low)
         return self.nearest(math.exp(math.log(self.low) + width * float(generator.random())))
 

@@ -122,8 +122,8 @@ class Expression:
 class Comparison:
     """A comparison of a name with values in an expression, such as ``momentum > 2`` or ``kind in ["sgd"]``.
 
-    ``values``: the compared value or, for ``in`` and ``not in``, those of the list. ``ordered``: whether the operator
-    is one of ``< <= > >=``. ``holds``: tells whether the comparison holds for a value of the name.
+    ``values``: the compared value or, for ``in`` and ``not in``, the values in the list. ``ordered``: whether the
+    operator is one of ``< <= > >=``. ``holds``: tells whether the comparison holds for a value of the name.
     """
 
     name: str

@@ -18,7 +18,7 @@ SEED: Final = "seed"
 """The name of the argument in which a function gets its seed."""
 
 ELSEWHERE: Final = ""
-"""The ``source`` of a function that another tool called, in a study that was imported from this tool."""
+"""The ``source`` of a function that another tool called, in a study that was imported from that tool."""
 
 RESERVED: Final = (FUNCTION, SEED)
 
@@ -36,14 +36,15 @@ RECORDED: Final[Mapping[str, RecordedDirection]] = {
 """The recorded spelling of each direction. Earlier versions used the last two names."""
 
 EPOCHS: Final = 100
-"""The default maximum number of reports per seed. If a function only returns a score, that is one report."""
+"""The default maximum number of reports of each call of a function. A function that only returns a score makes one
+report."""
 
 
 class FunctionSource(Brief):
     """The function to call.
 
-    ``name``: its name. ``file``: the file that defines it. ``source``: 16 digits of the SHA-256 of its source text, or
-    ``ELSEWHERE``.
+    ``name``: its name. ``file``: the file that defines it. ``source``: the first 16 hexadecimal digits of the SHA-256
+    of its source text, or ``ELSEWHERE``.
     """
 
     name: str
@@ -54,7 +55,7 @@ class FunctionSource(Brief):
     score: Annotated[str, UNSAID] = SCORE
     """The name of the score."""
     epochs: PositiveInt = EPOCHS
-    """The maximum number of reports of a trial. A function may return after fewer reports."""
+    """The maximum number of reports of each call in a trial. A function may return after fewer reports."""
 
 
 class FunctionConfig(Subject):
@@ -73,7 +74,7 @@ class FunctionConfig(Subject):
 
     @property
     def epochs(self) -> int:
-        """The maximum number of reports of a trial."""
+        """The maximum number of reports of each call in a trial."""
         return self.function.epochs
 
     @property

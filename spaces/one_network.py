@@ -45,7 +45,9 @@ def network_identity(subject: Subject) -> str:
 
 
 def apart(point: Point) -> str:
-    """Return the point's values on axes that every network reads, as JSON. If they differ, so do the networks."""
+    """Return the point's values on axes that every network reads, as JSON. If two points differ in them, so do their
+    networks.
+    """
     return canonical_json({path: value for path, value in point.items() if not _read_later(path)})
 
 

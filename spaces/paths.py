@@ -21,7 +21,7 @@ Tree = Mapping[str, Any]
 
 
 def trial_paths() -> Mapping[str, tuple[Any, ...]]:
-    """Return the types of every mapping and leaf of a trial's config by dotted path, including users' loaded kinds."""
+    """Return the types of every mapping and leaf of a trial's config by dotted path, including users' known kinds."""
     return _paths_with(known_configs())
 
 
@@ -34,8 +34,8 @@ def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *,
     """Return the error line for an unknown path, with the nearest path and what is allowed at the first wrong name.
 
     ``kind``: what the path should be, such as ``axis``. ``got``: the unknown path. ``valid``: the valid paths; None
-    means those of a trial's config. The nearest path is a field of ``base`` with the same name. If there is none, it is
-    the most similar of all valid paths. ``base``: None means the config of all defaults.
+    means the paths of a trial's config. The nearest path is a field of ``base`` with the same name. If there is none,
+    it is the most similar of all valid paths. ``base``: None means the config of all defaults.
     """
     valid = trial_paths() if valid is None else valid
     near = nearest_path(got, TrialConfig().model_dump(mode="json") if base is None else base)

@@ -158,7 +158,7 @@ class _Names:
 
     @property
     def short(self) -> Sequence[str]:
-        """The short names of the axes. If the space has no axes, those of the fields of the base."""
+        """The short names of the axes. If the space has no axes, the short names of the fields of the base."""
         return names(self._axes or self._fields)
 
     def of(self, name: str, dotted: str | None = None) -> str:

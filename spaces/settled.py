@@ -1,7 +1,7 @@
 """Converts the values of axes to the types of their fields, for the record of a space.
 
 Later readers of the record may not have the users' code of a space. So they could not know that 8 in a field of floats
-means 8.0. A value of several fields, such as a whole stack, is recorded with the defaults of its time.
+means 8.0. A value of several fields, such as a whole stack, is recorded with the defaults at the time of recording.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Short names of dotted paths and of values, for tables and messages.
 
-A short name of a path is the shortest end of it that distinguishes it from the others.
+The short name of a path is its shortest end that no other of the given paths has.
 """
 
 from collections.abc import Iterable, Sequence

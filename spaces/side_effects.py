@@ -60,8 +60,9 @@ def brought_along(space: Space, config: Subject, other: Subject, axis: str) -> t
     """Return phrases on how ``config`` differs from ``other`` besides the value on ``axis``.
 
     The first phrase names the other axes on which they differ, such as those that the value activates: ``with
-    composition 2 and gate none``. Next come the effects that no axis names (``side_effects``). Where ``other`` has no
-    value on an axis, or one that the axis lacks, it counts as having the usual one (``Space.usual``).
+    composition 2 and gate none``. Next come the effects that no axis names (``side_effects``). If ``other`` has no
+    value on an axis, or a value outside of its domain, ``config`` is compared with the axis's default
+    (``Space.usual``).
     """
     ours, theirs = (each.model_dump(mode="json") for each in (config, other))
     short, others = names_by_path(space.domains), {}

@@ -171,9 +171,9 @@ class Space:
     def neighbours(self, point: Point, source: np.random.Generator | None = None) -> Iterator[Point]:
         """Yield every allowed point that differs from ``point`` by one change on one axis.
 
-        The order is that of the axes, or a random order drawn from ``source``. An axis whose values have no order
-        changes to any other value, and other axes to the values on both sides (``Domain.neighbours``). An axis that the
-        change activates gets its default (``usual``).
+        The changes are in the order of the axes or, with ``source``, in a random order drawn from it. An axis whose
+        values have no order changes to any other value, and other axes to the values on both sides
+        (``Domain.neighbours``). An axis that the change activates gets its default (``usual``).
         """
         seen = {canonical_json(point)}
         active = [path for path in self.domains if path in point]

@@ -33,7 +33,9 @@ class Subject(Frozen):
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """The files of users' code for training and prediction, not those only for the corpus; none by default."""
+        """The files of users' code for training and prediction, without files that only the corpus needs; none by
+        default.
+        """
         return ()
 
     @property

@@ -72,7 +72,8 @@ class VocabularyConfig(Brief):
     digits_to_nine: bool = True
     """Whether every digit of a word is read as 9, so that numbers of one length are one word."""
     word_classes: tuple[str, ...] = ()
-    """Families of slots, such as ``city_name``. Each is a class of words (``data/store/word_classes.py``)."""
+    """Families of slots, each named by the last part of its types, such as ``city_name`` of ``fromloc.city_name``. The
+    words of a family form a class (``data/store/word_classes.py``)."""
     classes: Annotated[Literal["instead", "beside"], UNSAID] = "instead"
     """``instead``: all words of a class are read as one word. ``beside``: each word keeps its vector, to which the
     vector of its class is appended (``model.embedder.class_size``)."""

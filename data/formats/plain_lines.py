@@ -7,7 +7,7 @@ from skipstack.data.formats.format import Unit
 from skipstack.data.formats.texts import token_places
 
 _TOKENS: Final = {"word": re.compile(r"[^ \t\r\n]+"), "character": re.compile("[^ \t\r\n\u3000]")}
-"""The pattern of a token, by unit. The blanks around tokens are those of ``between_blanks`` (``word``) and of
+"""The pattern of a token, by unit. Tokens end at the same blanks as in ``between_blanks`` (``word``) and
 ``split_words`` (``character``)."""
 
 

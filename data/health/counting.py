@@ -1,6 +1,7 @@
 """Computes the health of a stored corpus: numbers that show how suitable it is for comparing networks.
 
-Array legend: F forms of the corpus, N tokens of a split, S sentences of a split, K tags of the training split.
+Array legend: F forms of the corpus, N tokens of a split, L tags of a split, S sentences of a split, S1 = S + 1, K
+different tags of the training split.
 """
 
 from collections import Counter

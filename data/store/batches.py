@@ -197,7 +197,7 @@ class _Padded(NamedTuple):
 
     @classmethod
     def of(cls, first_RB: Ids, counts_RB: Ids, width: int) -> Self:
-        """Compute the indices. The arguments are those of ``padded``."""
+        """Compute the indices. The arguments have the same meaning as in ``padded``."""
         place_U1 = np.arange(width)[:, None]
         inside_RUB = place_U1 < counts_RB[:, None, :]
         return cls(inside_RUB, np.where(inside_RUB, first_RB[:, None, :] + place_U1, 0))

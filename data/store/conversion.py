@@ -17,10 +17,11 @@ from skipstack.data.store.stored import Split, StoredCorpus
 def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
     """Convert the tags of a corpus to ``scheme``. The spans of the corpus, and so the F1, do not change.
 
-    The new ``tags`` are those of the training split, sorted and closed (``data.labels.schemes.closed``). Every other
-    tag of dev or test is -1. A conversion may make a tag unknown. For example, the training split may lack ``S-city``
-    although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme. Also raises it for tokens in no
-    span if ``scheme`` has no O, and for spans directly after a span of their type if ``scheme`` would merge the two.
+    The new ``tags`` are the converted tags of the training split, sorted and closed (``data.labels.schemes.closed``).
+    Any other tag in dev or test becomes -1. A conversion may make a tag unknown. For example, the training split may
+    lack ``S-city`` although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme. Also raises it
+    for tokens in no span if ``scheme`` has no O, and for a span directly after a span of the same type if ``scheme``
+    would merge the two.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")

@@ -42,7 +42,9 @@ class Lexicon:
 
 
 def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon:
-    """Compute the features of ``forms``. The first form is empty. ``affix``: the characters to keep at each side."""
+    """Compute the features of ``forms``. The first form is empty. ``affix``: how many characters to keep at each
+    side.
+    """
     assert list(forms[:1]) == [""], "row 0 is the boundary"
     spellings = [spelling(form, vocabulary.config) for form in forms]
     whole = [text[:LONGEST_SPELLING] for text in spellings]
@@ -59,9 +61,10 @@ def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon
 def capital_class(form: str) -> int:
     """The class of a form's capitals, one of ``CAPITAL_CLASSES``.
 
-    wu2017 says only "whether or not a word is capitalized"; the classes are ours. Only letters that have a case count.
-    So ``'Tis``, ``3D`` and ``I`` have a capital in the first letter only (2), and ``U.S.`` has capitals in all letters
-    (3). A form without such letters, for example ``1984`` or a Chinese word, has no capital (1).
+    wu2017 says only "whether or not a word is capitalized"; the classes are ours. Characters without upper and lower
+    case are ignored. So ``'Tis``, ``3D`` and ``I`` have a capital in the first letter only (2), and ``U.S.`` has
+    capitals in all letters (3). A form of such characters alone, for example ``1984`` or a Chinese word, has no capital
+    (1).
     """
     if not form:
         return 0

@@ -17,8 +17,8 @@ from skipstack.data.store.stored import Split, StoredCorpus
 def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
     """Append dev to the training split, and count words in both. The split ``dev`` itself does not change.
 
-    The tags stay those of the training split. Sentences of dev with any other tag are left out. (Running text has no
-    such tag.) Raises UserError if no sentence of dev is left.
+    No tags are added: sentences of dev with a tag that the training split lacks are left out. (In running text, dev has
+    no such tag.) Raises UserError if no sentence of dev is left.
     """
     dev = stored.splits["dev"]
     dev = _chosen(dev, np.minimum.reduceat(dev.tags_L, dev.tag_offsets_S1[:-1]) >= 0)
@@ -73,7 +73,7 @@ def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
 
 
 def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
-    """Select the spans of the tokens for which ``keep_L`` is true. Their indices count these tokens alone."""
+    """Select the spans of the tokens for which ``keep_L`` is true. The result's indices count only these tokens."""
     inside_M, place_L = keep_L[spans.start_M], _offsets(keep_L)
     start_M, stop_M = spans.start_M[inside_M], spans.stop_M[inside_M]
     return Spans(place_L[start_M], place_L[stop_M], spans.type_M[inside_M])

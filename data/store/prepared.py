@@ -58,7 +58,8 @@ def vocabulary_of(stored: StoredCorpus, config: VocabularyConfig) -> Vocabulary:
 
 
 def with_learnt_tags(stored: StoredCorpus, scheme: Scheme | None, minimum_tag_count: int | None) -> StoredCorpus:
-    """Convert the tags of a corpus to ``scheme``, then replace its rare tags by RARE. None skips either step.
+    """Convert the tags of a corpus to ``scheme``, then replace its rare tags by RARE. A step whose argument is None is
+    skipped.
 
     Raises UserError as ``with_scheme`` and ``with_rare_tags`` do.
     """

@@ -38,9 +38,9 @@ class Split:
     ``forms_N``: the form of each token, as a row of ``StoredCorpus.forms``. ``tags_L``: the tags, as rows of
     ``StoredCorpus.tags``, or -1 for any other tag. ``lengths_S``: the number of tokens of each sentence.
     ``offsets_S1``: the tokens of sentence s are ``[offsets_S1[s] : offsets_S1[s + 1]]``. ``tag_offsets_S1``: the same
-    for tags. ``spans``: the gold spans, even those of tags that the training split lacks; None if tags have no scheme.
-    ``heads_N``: the head of each token, as in ``data.formats.sentences.Sentence``; None if the task is not parsing.
-    ``vectors_NE``: the vector of each token (``data/store/token_vectors.py``); None without such vectors.
+    for tags. ``spans``: the gold spans, including spans whose tags the training split lacks; None if tags have no
+    scheme. ``heads_N``: the head of each token, as in ``data.formats.sentences.Sentence``; None if the task is not
+    parsing. ``vectors_NE``: the vector of each token (``data/store/token_vectors.py``); None without such vectors.
     """
 
     forms_N: NDArray[np.int32]
@@ -76,8 +76,8 @@ class StoredCorpus:
     split, the number of tokens that had blanks around the word or the tag. ``rewritten``: for each split, the number of
     tags that were repaired, since ``scheme`` forbids them where they stood. ``fitted``: for each split, the number of
     spans by characters that were fitted to tokens or left out; empty if there are none. ``likely_scheme``: the scheme
-    in which the tags of the training split appear to be; None if that is ``scheme``, or if ``scheme`` allows all tags
-    of the training split where they stood.
+    in which the tags of the training split appear to be; None if it is ``scheme``, if the tags mark no spans, or if
+    ``scheme`` allows all tags of the training split where they stood.
     """
 
     fingerprint: str

@@ -1,4 +1,4 @@
-"""Pretrained word vectors. Stores those that a corpus may need, and looks up the vectors of a vocabulary.
+"""Pretrained word vectors. Stores the vectors that a corpus may need, and looks up the vectors of a vocabulary.
 
 Array legend: W words of a store, P words of the vocabulary that have a vector, E numbers per vector, F forms.
 """
@@ -143,7 +143,7 @@ def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
 
 
 def coverage(vectors: Pretrained, vocabulary: Vocabulary, corpus: StoredCorpus) -> Coverage:
-    """Count the words of ``vocabulary`` that have a vector, and the tokens of the training split that have one."""
+    """Count the words of ``vocabulary``, the tokens of the training split, and how many of both have a vector."""
     covered = set(vectors.rows_P.tolist())
     tokens = [
         (count, vocabulary.word_id(form) in covered)

@@ -45,9 +45,10 @@ class Vocabulary(Frozen):
 
     ``config``: how forms are normalised, and which are known. ``words``: the normalised forms, or the classes read
     instead of them, with at least ``config.minimum_count`` occurrences in the training split. The most frequent come
-    first, ties in text order. All forms that become the same word are counted together. ``characters``: all characters
-    in the spellings of the training split's forms, however rare, by code point. ``classes``: pairs of a normalised form
-    and its class. The class is read instead of the word or beside it (``data/store/word_classes.py``).
+    first, ties in alphabetical order. All forms that become the same word are counted together. ``characters``: all
+    characters in the spellings of the training split's forms, however rare, sorted by code point. ``classes``: pairs of
+    a normalised form and its class. The class is read instead of the word or beside it
+    (``data/store/word_classes.py``).
     """
 
     config: VocabularyConfig
@@ -109,7 +110,7 @@ class Vocabulary(Frozen):
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes that are read beside words, in text order. The ID of a class is its index plus 2."""
+        """The classes that are read beside words, in alphabetical order. The ID of a class is its index plus 2."""
         return tuple(sorted({name for _, name in self.classes})) if self.config.classes == "beside" else ()
 
     def class_id(self, form: str) -> int:

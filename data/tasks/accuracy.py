@@ -68,9 +68,9 @@ class Accuracy(Measure):
 def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
     """Count the correct tags of each lane: correct_R.
 
-    ``predicted_RUB``: the predicted tags. ``tags_RUB``: the gold tags. A gold tag of -1 is not in the training split,
-    and is never correct, even if -1 is predicted. ``counts_RB``: the number of tags of each sentence. The padding after
-    these tags is ignored.
+    ``predicted_RUB``: the predicted tags. ``tags_RUB``: the gold tags. A gold tag of -1 stands for a tag that the
+    training split lacks. No prediction is correct there, not even -1. ``counts_RB``: the number of tags of each
+    sentence. The padding after these tags is ignored.
     """
     inside_RUB = np.arange(tags_RUB.shape[1])[:, None] < counts_RB[:, None, :]
     right_RUB = inside_RUB & (tags_RUB >= 0) & (predicted_RUB == tags_RUB)

@@ -84,7 +84,7 @@ class F1(Measure):
     keys = tuple(f"{name}_spans" for name in counted)
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count the spans that ``SpanCounts`` names, for each sentence and lane: counts_RSC."""
+        """Compute the ``SpanCounts`` of each sentence in each lane: counts_RSC."""
         chosen = corpus.splits[split]
         assert corpus.scheme is not None, "tags without a scheme have no spans"
         assert chosen.spans is not None, "a corpus with a scheme has spans"

@@ -69,7 +69,7 @@ class Las(Measure):
     counted = tuple(field.name for field in fields(AttachmentCounts))
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count words, right heads, and right heads with right relations, for each lane and sentence: counts_RSC."""
+        """Compute the ``AttachmentCounts`` of each sentence in each lane: counts_RSC."""
         chosen = corpus.splits[split]
         assert chosen.heads_N is not None, "a corpus of trees has heads"
         assert predicted.heads_RN is not None, "what is parsed has heads"
@@ -104,7 +104,7 @@ def attachments(heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relati
 
     An entry is 0 or 1, and the last axis has the order of ``AttachmentCounts``. ``heads_RN`` and ``relations_RN``: the
     predicted head of each word, and the relation to it. ``gold_heads_N`` and ``gold_relations_N``: the gold ones. A
-    gold relation of -1 is not in the training split, and no prediction of it is right, not even -1.
+    gold relation of -1 stands for a relation that the training split lacks. No prediction is right there, not even -1.
     """
     attached_RN = heads_RN == gold_heads_N
     labelled_RN = attached_RN & (relations_RN == gold_relations_N) & (gold_relations_N >= 0)

@@ -87,7 +87,7 @@ class Measure(ABC):
 
     @abstractmethod
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """Compute the measure, value_x, from the numbers that ``counted`` names, which may be summed over sentences."""
+        """Compute the measure, value_x, from the numbers that ``counted`` lists, which may be summed over sentences."""
 
     scale: ClassVar[Literal["linear", "log"]] = "linear"
     """The scale of the measure's axis in charts."""

@@ -15,8 +15,8 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
     ``forms``: the number of forms.
 
     Forms are compared unchanged, with case and digits. A form that the training split lacks gets the most frequent
-    decision of all. Ties go to the smallest ID. For tags, this is the first in text order. For arcs, the order is: the
-    root, then the nearest head, then the head on the left, then the smallest tag.
+    decision of all. Ties go to the smallest ID. For tags, this is the alphabetically first tag. For arcs, the order is:
+    the root, then the nearest head, then the head on the left, then the smallest tag.
     """
     decided_N = decided_N.astype(np.int64)
     overall = int(np.bincount(decided_N).argmax())
