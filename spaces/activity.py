@@ -15,11 +15,11 @@ from skipstack.spaces.space import Space
 
 
 def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
-    """Return the kinds that have the field at ``path``, by the path of the kind.
+    """Return the kinds that have the field at ``path``, by the path at which configs name the kind.
 
-    A path of a kind is included only if an axis varies it and some values of this axis lack the field. For example, the
-    result for the momentum is ``{"training.optimiser.kind": ["sgd"]}`` if the axis has ``sgd`` and ``adam``. If all
-    values of the axis lack the field, all kinds that have the field are returned.
+    Such a path is included only if an axis varies it and some kinds among the values of this axis lack the field. For
+    example, the result for the momentum is ``{"training.optimiser.kind": ["sgd"]}`` if the axis has ``sgd`` and
+    ``adam``. If all values of the axis lack the field, all kinds that have the field are returned.
     """
     found: dict[str, Sequence[Json]] = {}
     for tag, domain in space.domains.items():
@@ -60,7 +60,7 @@ def check_active(space: Space) -> None:
 
 
 def condition(space: Space, path: str) -> str:
-    """Describe when an axis is active: under its own conditions, and with which kinds. Empty if it always is."""
+    """Describe when an axis is active: under its own conditions, and with which kinds. Empty if it is always active."""
     asked = {**owners(space, path), **space.conditions[path]}
     return " and ".join(f"{on} is {' or '.join(map(_plain, values))}" for on, values in asked.items())
 

@@ -75,7 +75,7 @@ class Belief:
         return [density / total for density in densities]
 
     def _coordinate(self, value: Json) -> float:
-        if isinstance(self.domain, Log):  # not ``Log.coordinate``: its last bit may differ from old studies'
+        if isinstance(self.domain, Log):  # not ``Log.coordinate``, which may round differently than old studies did
             assert is_number(value)
             return math.log(value / self.domain.low) / math.log(self.domain.high / self.domain.low)
         return self.domain.coordinate(value)

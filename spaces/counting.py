@@ -24,7 +24,7 @@ LISTED = 4_000
 """The maximum number of combinations that are listed and checked one by one."""
 
 DRAWN = 2_000
-"""The number of combinations that are drawn if there are more than ``LISTED``."""
+"""The number of combinations that are drawn if there are too many to list, or if a rule names a continuous axis."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -323,8 +323,8 @@ class Range(Numeric):
     """Base class of ranges of numbers, from ``low`` to ``high``, both included.
 
     With a ``step``, the values are ``low``, ``low`` + ``step``, ... up to ``high``, which is one of them. A range is
-    logarithmic if random draws are uniform in the logarithm. A value of a logarithmic range with a step is as
-    likely as all numbers from half a step below to half a step above it (as in Optuna's ``suggest_int``).
+    logarithmic if random draws are uniform in the logarithm. A value of a logarithmic range with a step has the
+    probability of the numbers from half a step below to half a step above it (as in Optuna's ``suggest_int``).
     """
 
     low: float

@@ -174,7 +174,8 @@ def _conditions(idle: Sequence[Point], busy: Sequence[Point], paths: Sequence[st
     """Yield conditions, on one or two of ``paths``, that some ``idle`` points meet and no ``busy`` point meets.
 
     ``idle``: points at which the values of an axis give the same network. ``busy``: the other points. Conditions on one
-    axis are tried first. They are chosen greedily, as long as each covers ``fewest`` further idle points.
+    axis are tried first. Conditions are chosen greedily, as long as each covers at least ``fewest`` further idle
+    points.
     """
     left = list(idle) if busy else []
     for size in (1, 2):

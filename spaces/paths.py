@@ -171,8 +171,8 @@ def _around(tree: Tree, path: str) -> tuple[Any, str]:
 
 
 def left_out(tree: Tree, path: str) -> list[Json]:
-    """Return the default of the field at ``path`` if its config leaves it out of its JSON text (``Brief``). The list is
-    empty for every other path.
+    """Return a list with the default of the field at ``path`` if a config leaves this field out of its JSON text
+    (``Brief``). The list is empty for every other path.
     """
     here, name = _around(tree, path)
     if not isinstance(here, Mapping) or name in here:

@@ -80,8 +80,8 @@ def lognormal(mean: float, deviation: float, *, prior: float | None = None, when
 def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> Axis:
     """Return an axis that is a choice of the values. They are given one by one or as a single list.
 
-    A function gets them as JSON values: a tuple as a list, a number of NumPy's as Python's (``json_of``). ``prior`` and
-    ``when``: as for ``uniform``.
+    A function gets them as JSON values: a tuple as a list, a NumPy number as a Python number (``json_of``). ``prior``
+    and ``when``: as for ``uniform``.
     """
     return _axis("choice", _one_by_one(values), prior, when)
 

@@ -148,7 +148,9 @@ def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
 
 
 class _Names:
-    """Resolves names to paths. A name is a path, or an unambiguous end of an axis's path or else of a field's."""
+    """Resolves names to paths. A name is a path, or an unambiguous end of an axis's path or, failing that, of a field's
+    path.
+    """
 
     def __init__(self, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> None:
         self._axes = tuple(config.axes)

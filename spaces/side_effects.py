@@ -101,7 +101,7 @@ def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple
 
 def effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Json, tuple[str, ...]]]:
     """Yield each axis and value that has side effects, with the phrases of ``brought_along``. ``base``: the base of
-    ``space``, in which nothing else is changed.
+    ``space``. Each value is tried alone, with the rest of the base unchanged.
 
     Only the first ``VALUES`` values of an axis are tried. Values that the space refuses on their own are left out.
     """
@@ -133,7 +133,9 @@ def _of_kinds(config: TrialConfig, base: TrialConfig, axes: Collection[str]) -> 
 
 
 def _of_layers(ours: StackConfig, theirs: StackConfig, axes: Collection[str]) -> Iterator[str]:
-    """Yield phrases on layers with other shortcuts, and on layers that do not take over another cell or skip."""
+    """Yield phrases on layers whose shortcut changes, and on layers that do not get the new cell or skip that an axis
+    sets.
+    """
     here, there = (dict(enumerate(sources(each.composition, each.depth), start=1)) for each in (ours, theirs))
     blocks = [layer for layer, source in here.items() if source]
     gained = [layer for layer in blocks if not there.get(layer)]

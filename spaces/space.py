@@ -221,7 +221,7 @@ class Space:
                 raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
-        """Return why a point is not allowed, in one line; None if it is. Rules, the fastest check, come first."""
+        """Return why a point is not allowed, in a line; None if it is allowed. Rules, the fastest check, come first."""
         try:
             tree = self.tree(point)
             if (why := next((why for rule in self.rules if (why := rule.refusal(tree, point))), None)) is not None:

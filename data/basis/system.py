@@ -54,7 +54,8 @@ def niceness() -> int:
 
 
 def niceness_on_ray() -> int:
-    """The niceness of trials on a Ray cluster that this process starts. It is at least the niceness of this process.
+    """The niceness of trials on a Ray cluster that this process starts: the value of ``RAY_NICENESS`` (15 if it is not
+    set), or the niceness of this process if that is higher.
 
     Raises UserError if the environment variable ``RAY_NICENESS`` is not an integer from 0 to 19.
     """

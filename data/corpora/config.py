@@ -96,8 +96,8 @@ class DataConfig(Frozen):
     corpus: Corpus = GrammarCorpus()
     vocabulary: VocabularyConfig = VocabularyConfig()
     scheme: Scheme | None = None
-    """The label scheme to learn, if the corpus has one. None means the corpus's own. F1 counts the same spans in any
-    scheme."""
+    """The label scheme to learn, for a corpus whose tags have one. None means the scheme of the corpus. F1 counts the
+    same spans in any scheme."""
     minimum_tag_count: PositiveInt | None = None
     """Tags that occur fewer times than this in the training split become RARE (``data/store/rare.py``). None: all tags
     stay, without RARE."""

@@ -52,7 +52,8 @@ class WordTagCorpus(FileCorpus):
     scheme: Annotated[Scheme | None, UNSAID] = None
     """The label scheme of the tags of words, to score them as spans by F1. With null, they are scored one by one."""
     label_after: Annotated[Annotated[str, Field(pattern=r"^\S+$")] | None, UNSAID] = None
-    """The mark between the words of a line and the label of the sentence, such as ``<=>``. Null if there are none."""
+    """The mark between the words of a line and the label of the sentence, such as ``<=>``. Null if sentences have no
+    labels."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

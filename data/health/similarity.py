@@ -7,7 +7,8 @@ from typing import Final
 from skipstack.data.health.health import Health
 
 OTHER_DECISIONS: Final = 0.5
-"""The similarity is multiplied by this if only one of the corpora has spans, since heads and measures then differ."""
+"""The similarity is multiplied by this if only one of the corpora has spans, since output layers and measures then
+differ."""
 
 
 def similarity(one: Health, other: Health) -> float:

@@ -58,7 +58,7 @@ class Perplexity(Measure):
     counted = ("nats", "words")
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Sum the losses of each line's words, with its end token, and count these words: counts_RSC.
+        """Sum the losses of each line's words, including its end token, and count these words: counts_RSC.
 
         The sums are rounded to the 24 bits of a float32, which halves their size in a ledger.
         """
