@@ -53,7 +53,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder_beside(path: Path) -> Iterator[Path]:
-    """Yield a new folder beside ``path``. At the end, delete the folder and the empty parents that were made for it."""
+    """Yield a new folder beside ``path``. At the end, delete it and the empty parents created for it."""
     temporary = _temporary(path)
     made = [parent for parent in path.parents if not parent.exists()]
     try:
