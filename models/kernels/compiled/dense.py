@@ -1,6 +1,7 @@
 """A compiled matrix product with a bias, and its gradients: the operation that ``models/kernels/products.py`` defines.
 
-Axes: G batches, N rows, I inputs, O outputs.
+X and W are the factors, b the bias, Y the result, and x' the gradient of x. Axes: G batches, N rows, I inputs, O
+outputs.
 """
 
 from typing import Any

@@ -36,8 +36,8 @@ class SideBySide(Once):
         by_row: tuple[bool, ...],
         *tables_and_rows: Tensor,
     ) -> Tensor:
-        """Computes x_RTBX. ``window``: W. ``kept``: a function that returns a tensor's dropout factors, or None for no
-        dropout. ``tables_and_rows``: all tables, then the rows to read from each.
+        """Computes x_RTBX. ``window``: W. ``kept``: a function that returns a tensor's dropout factors, or returns None
+        if there is no dropout. ``tables_and_rows``: all tables, then the rows to read from each.
         """
         tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
         lanes, margined, sentences, _ = rows[0].shape
@@ -125,7 +125,7 @@ def add_rows(values_NE: Array, rows_RSBA: NDArray[np.int64], table_VE: Array) ->
 
 @compiled
 def apart(rows_RSBA: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Converts indices among the rows of all lanes to lane and row, lane_and_row_2N. A lane has ``size`` rows."""
+    """Converts indices into the rows of all lanes to lanes and rows: lane_and_row_2N. A lane has ``size`` rows."""
     lane_and_row_2N = np.empty((2, rows_RSBA.size), np.int64)
     for n, row in enumerate(rows_RSBA.ravel()):
         lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // size, row % size
