@@ -16,7 +16,7 @@ from skipstack.data.basis.user_code.configs import Part
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerSizes:
-    """The sizes of a layer. ``lanes``: one for each seed. ``below``: the number of features that a step reads."""
+    """The sizes of a layer. ``lanes``: one for each seed. ``below``: the features that a step reads from below."""
 
     lanes: int
     directions: int

@@ -63,7 +63,7 @@ def backward(
     like: Array,
 ) -> None:
     """Fills ``to_x`` with X' = Y' W^T, ``to_weight`` with W' = X^T Y', and ``to_bias`` with the sum of the rows of Y'.
-    An empty array means that its gradient is not needed.
+    Y' is ``above``. An empty array means that its gradient is not needed.
     """
     for g in range(len(above_GNO)):
         if len(to_x_GNI) > 0:

@@ -1,10 +1,10 @@
 """GPU kernels (Triton). One launch computes a time step, except for its matrix product. The kernel ``uniform`` draws
 random numbers.
 
-Each program of a step computes ``BLOCK`` of the B * H numbers of one group (a lane, one seed's copy of the network, in
-one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first number. The next group
-begins a stride further. In products and in ``to_c``, groups follow each other without a gap. None stands for an absent
-part. The equations are those of ``models/kernels/layers.py``.
+Each program (Triton's unit of work) of a step computes ``BLOCK`` of the B * H numbers of one group (a lane, one seed's
+copy of the network, in one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first
+number. The next group begins a stride further. In products and in ``to_c``, groups follow each other without a gap.
+None stands for an absent part. ``models/kernels/layers.py`` has the equations.
 """
 
 import triton

@@ -71,8 +71,8 @@ def fill_tile(
     the number of products in each sum.
 
     ``x``, ``panels`` and ``out`` are addresses, and the tile begins ``x_at``, ``panel_at`` and ``out_at`` numbers after
-    them. In x, the next row is ``x_row`` numbers further, and the next k ``x_next`` numbers. In out, the next row is
-    ``out_row`` numbers further.
+    them. In x, the next row is ``x_row`` numbers further, and the next column ``x_next`` numbers further. In out, the
+    next row is ``out_row`` numbers further.
     """
     kind, whole = KINDS[x.dtype], types.intp
     where = [x, whole, whole, whole, panels, whole, whole, out, whole, whole]

@@ -140,7 +140,7 @@ class ShortcutLstm(ShortcutCell):
     gate_names = ("input", "forget", "output")
 
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], *, updated: bool) -> None:
-        """Creates the weights. ``updated``: whether u is c_t. The other arguments are those of ``ShortcutCell``."""
+        """Creates the weights. ``updated``: whether u is c_t. The other arguments: as in ``ShortcutCell``."""
         super().__init__(sizes, links, gates, own=4)
         self.updated = updated
 
@@ -177,7 +177,7 @@ class ShortcutBlock(ShortcutCell):
     ``block_no_internal``       i * s,              o * tanh(m) + g * skip
     ``block_no_output``         i * s + g * skip,   o * tanh(m)
 
-    No internal state is passed through time. Table 2 prints only one formula per topology. The other is from eq. 8.
+    No internal state is passed through time. Table 2 prints one formula per topology. The other formula is from eq. 8.
     """
 
     gate_names = ("input", "output")

@@ -3,7 +3,7 @@
 Axes: R lanes (a lane is one seed's copy of the network); T tokens, S = T plus the margins of the windows at both ends,
 B sentences; V rows of a table, lane after lane, E entries of a row; A rows of a table that a token reads; N rows that
 were read; U distinct rows among them; W tokens of a window; X numbers of a window. Each of the W tokens has X/W
-numbers: those of the first table, then those of the next.
+numbers: the numbers from the first table, then the numbers from the next table, and so on.
 """
 
 from collections.abc import Callable
