@@ -46,8 +46,8 @@ Topology = Literal[
 2; equations in ``models/parts/cells/shortcut.py``)."""
 
 CellOutput = Literal["original", "updated"]
-"""The cell state that the output reads in a topology whose skip updates the cell state: two readings of h~ in the
-caption of wu2017's Table 2 (equations in ``models/parts/cells/shortcut.py``)."""
+"""The cell state from which a layer computes its output, if a skip updates the cell state: the state before or after
+the update. The caption of wu2017's Table 2 can be read both ways (equations in ``models/parts/cells/shortcut.py``)."""
 
 GateKind = Literal[
     "none",
@@ -87,8 +87,8 @@ class ShortcutConfig(Brief):
 
     Every gate works with every topology, except ``none`` and ``linear`` with ``both_highway``. The topology
     ``both_ungated`` has no gate, and does not read ``gate`` and ``probability``. If a study varies topology and gate,
-    the constraint ``gate_in_use`` excludes points that differ only in an unread gate. Likewise the constraint
-    ``cell_output_in_use`` for ``cell_output``.
+    the constraint ``gate_in_use`` excludes points that differ only in an unread gate. The constraint
+    ``cell_output_in_use`` does the same for ``cell_output``.
     """
 
     topology: Topology = "block"
@@ -96,7 +96,7 @@ class ShortcutConfig(Brief):
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """The probability that the gate ``bernoulli`` is open. Other gates do not read this field."""
     cell_output: Annotated[CellOutput, UNSAID] = "original"
-    """The cell state in o * tanh(...), where the skip enters both the cell state and the output. ``original``: the
+    """The cell state u in o * tanh(u), if the skip enters both the cell state and the output. ``original``: the
     state before the skip enters it, the "original cell output" of wu2017's Table 2. ``updated``: the state that the
     next time step reads, as the formula in the table's caption prints it. Only the topologies ``both_ungated``,
     ``both_gated``, ``both_highway`` and ``both_two_gates`` read this field."""

@@ -38,7 +38,8 @@ class FeedbackConfig(Frozen):
     """The size of a label's vector. Only the variants ``i`` and ``i_and_e`` read this field."""
     activation: Activation = "sigmoid"
     feedback: Feedback = "predicted"
-    """Variant ``e`` feeds back no labels, and does not read this field."""
+    """The labels that are fed back: the network's decisions (``predicted``), in training the gold labels (``gold``), or
+    distributions over labels (``distribution``). Variant ``e`` feeds back no labels, and does not read this field."""
     directions: Literal["forward", "backward", "both"] = "forward"
     """The direction of reading. With ``backward``, the "earlier" positions lie to the right. With ``both``, each
     direction has a network, and the two networks' distributions over labels are averaged."""

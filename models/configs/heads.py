@@ -45,7 +45,7 @@ class MarginConfig(Brief):
 
 class BiaffineConfig(Frozen):
     """A biaffine dependency parser: predicts each word's head in the tree, and the relation to that head. The default
-    sizes are those of Dozat and Manning (2017).
+    sizes are from Dozat and Manning (2017).
     """
 
     kind: Literal["biaffine"] = "biaffine"

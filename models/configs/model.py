@@ -75,8 +75,8 @@ class StackConfig(Brief):
     dropout: Rate = 0.5
     """The dropout rate of the outputs of the first and of the last layer. A single layer has dropout once."""
     pooling: Pooling = "last"
-    """``last``: the last state of each direction. ``mean``, ``max``: the mean or maximum of all states. Only networks
-    that classify whole texts read this field."""
+    """The vector from which a whole text is classified. ``last``: the last state of each direction. ``mean``, ``max``:
+    the mean or maximum of all states. Networks that label tokens do not read this field."""
 
     @model_validator(mode="after")
     def _can_skip(self) -> Self:

@@ -10,8 +10,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 Addressing = Literal["distance", "place"]
-"""The addresses of earlier states in a skip's perceptron. ``distance``: their distance back in time, as in gui2019.
-``place``: their position in the text (``models/parts/skips/places.py``)."""
+"""How the outputs of a skip's perceptron identify earlier states. ``distance``: by their distance back in time, as in
+gui2019. ``place``: by their position in the text (``models/parts/skips/places.py``)."""
 
 
 class FixedSkipConfig(Brief):
@@ -72,10 +72,10 @@ class DynamicSkipConfig(Brief):
     """The baseline that is subtracted from a reward. ``none``: 0, as in gui2019 eq. 5. ``moving_average``: an
     exponential moving average of the reward per tag, times the number of tags that the reward covers."""
     reward_to_go: Annotated[bool, UNSAID] = True
-    """The rewards that a choice is credited with. ``true``: those of the tags from its step on, in reading order, if
-    the choice affects no earlier tag. ``false``: those of all tags of the sentence, as in gui2019 eq. 5. Both have the
-    same expected gradient; the first is less noisy. No effect if a sentence has a single reward: under a CRF or margin
-    head, on texts with one label, or with the reward ``likelihood``."""
+    """The rewards that a choice is credited with. ``true``: only the rewards of the tags from the choice's step on, in
+    reading order, unless the choice also affects earlier tags. ``false``: the rewards of all tags of the sentence, as
+    in gui2019 eq. 5. Both have the same expected gradient; with ``true`` it is less noisy. No effect if a sentence has
+    a single reward: under a CRF or margin head, on texts with one label, or with the reward ``likelihood``."""
 
 
 SkipConfig = FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig

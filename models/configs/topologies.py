@@ -14,9 +14,9 @@ is the shortcut's gate. ``gated_apart``: v + g_h * skip, where g_h is a second g
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Links:
-    """A topology. ``internal``: how the skip enters the cell state, or without ``memory`` the value that takes its
-    place. ``output``: how the skip enters the layer's output. ``memory``: whether the layer passes a cell state through
-    time.
+    """A topology. ``internal``: how the skip enters the cell state, or, without ``memory``, the value that replaces the
+    cell state. ``output``: how the skip enters the layer's output. ``memory``: whether the layer passes a cell state
+    through time.
     """
 
     internal: Link
@@ -25,7 +25,7 @@ class Links:
 
     @property
     def updates_cell(self) -> bool:
-        """Whether the skip enters a cell state, so that the output may read the state before or after that."""
+        """Whether the skip enters a cell state, so that the output can read the state from before or after this."""
         return self.memory and self.internal != "none"
 
     @property

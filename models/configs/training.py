@@ -31,7 +31,7 @@ class AdamW(Frozen):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2), as in torch: before Adam moves a
     weight, the weight is multiplied by 1 - learning_rate * weight_decay.
 
-    The decay applies to the parameters that ``l2`` would penalise (``penalised``), without biases and gains by default.
+    The decay applies to the parameters that the field ``penalised`` selects: by default all except biases and gains.
     Frozen word vectors keep their values.
     """
 
@@ -105,7 +105,7 @@ class Decay(Frozen):
 
     kind: Literal["decay"] = "decay"
     factor: Annotated[float, Field(gt=0, lt=1)] = 1 / 1.2
-    """The factor per epoch."""
+    """The factor by which the learning rate is multiplied before each further epoch."""
     after: PositiveInt = 6
     """The number of epochs with the initial learning rate."""
 

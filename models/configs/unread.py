@@ -21,7 +21,7 @@ OPEN: Final[Mapping[Topology, Topology]] = {
     "block_output_ungated": "block",
     "block_internal_ungated": "block",
 }
-"""Pairs of topologies that are equal if the gate is ``none`` (g = 1)."""
+"""Maps topologies to the topology that they equal if the gate is ``none`` (g = 1)."""
 
 
 JOINT: Final = ("crf", "margin", "biaffine")
@@ -29,8 +29,8 @@ JOINT: Final = ("crf", "margin", "biaffine")
 
 
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
-    """Return the config in a canonical form. Fields that the network does not read have their default value. Equivalent
-    settings, such as those of shortcuts, have one form.
+    """Return the config in a canonical form. Fields that the network does not read have their default value. Settings
+    that are equivalent, such as some pairs of topology and gate, have one form.
 
     Networks with the same canonical form have equal weights and training curves: all random numbers depend only on
     seeds and names of parameters. Networks that compute the same function with other parameter names or other rounding

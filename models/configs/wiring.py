@@ -20,7 +20,7 @@ def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Sourc
     - Type 0 (ours): no layer takes a shortcut.
     - Type 1: every layer l >= 2 takes layer 1.
     - ``input`` (ours): every layer l >= 2 takes the network's input.
-    - Type 2 (chain, span 1): 1 -> 3 -> 5 -> ...
+    - Type 2 (chain, span 1): 1 -> 3 -> 5 -> ..., where layer 3 takes layer 1, layer 5 takes layer 3, and so on.
     - Type 3 (chain, span 2): 1 -> 4 -> 7 -> ...
     - Type 4 (nested, span 2): every layer l >= 4 takes layer l - 3.
     - Type 5 (nested, span 1): every layer l >= 3 takes layer l - 2, which is eq. 11 read literally.
@@ -34,7 +34,7 @@ def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Sourc
 
 
 def below(source: Source, layer: int) -> bool:
-    """Whether a layer's source is the layer directly below. Below layer 1, this is the network's input."""
+    """Whether a layer's source is the layer directly below. For layer 1, this is the network's input."""
     return source == (layer - 1 if layer > 1 else "input")
 
 

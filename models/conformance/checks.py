@@ -28,7 +28,7 @@ from skipstack.models.training.loading import Loader
 from skipstack.models.training.loop import Training
 
 CLOSE: Final = 1e-10
-"""The maximum difference in float64 of losses that should be equal. The order of summation may differ."""
+"""The maximum difference, in float64, of losses that should be equal except for the order of summation."""
 
 STEP, SLOPE_CLOSE, PLACES = 1e-6, 1e-6, 3
 """Settings of numerical gradients. ``STEP``: the step by which a weight is moved up and down. ``SLOPE_CLOSE``: the

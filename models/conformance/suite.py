@@ -46,10 +46,10 @@ class Found:
 def conformance(file: CodeFile, further: Mapping[Part, Suite] = MappingProxyType({})) -> list[Found]:
     """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
-    A component is not checked further after a failure, nor, outside of networks, after a check that could not run. So a
-    format without an example is not checked at all. The process must not have run a backward pass before (see
-    ``CHECKS``). Raises UserError if a config's field has no default. ``further``: the checks of the types of components
-    that are not part of a network or a corpus.
+    A component is not checked further after a failure. A component that is not part of a network is not checked further
+    after a check that could not run, either. So a format without an example is not checked at all. The process must not
+    have run a backward pass before (see ``CHECKS``). Raises UserError if a config's field has no default. ``further``:
+    the checks of the types of components that are not part of a network or a corpus.
     """
     suites = {**SUITES, **further}
     specimens = [(suites[piece.part].checks, suites[piece.part].specimen(piece)) for piece in pieces_of(file)]

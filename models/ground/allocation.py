@@ -5,8 +5,8 @@ import sys
 from functools import cache
 
 KEPT = 2**30
-"""Value of the two ``mallopt`` parameters below, in bytes. Smaller allocations come from the heap. The free end of the
-heap is returned to the system only above this size."""
+"""Value of the two ``mallopt`` parameters below, in bytes. Allocations below this size come from the heap. The free end
+of the heap is returned to the system only if it is larger than this size."""
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """The numbers of the two parameters in glibc's ``mallopt``."""

@@ -1,4 +1,4 @@
-"""GPU memory that a process needs besides its tensors, and the limit of a process to its share of a GPU."""
+"""The GPU memory that a process needs besides its tensors, and a limit on the GPU memory that a process takes."""
 
 from typing import Final
 

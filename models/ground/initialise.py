@@ -61,7 +61,7 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
 
 def _orthogonal(normal_DHX: Tensor) -> Tensor:
     """Return random orthogonal matrices (Saxe et al., 2013) made from ``normal_DHX``, for D directions, H hidden units
-    and X columns, H for each gate: an H x H matrix for each direction and gate.
+    and X columns (H columns for each gate): an H x H matrix for each direction and gate.
 
     In cell ``sutskever``, an axis of length 2 stands before H, for the matrices that multiply h_{t-1} and s~_{t-1}
     (``models/parts/cells/sutskever.py``).

@@ -1,5 +1,5 @@
-"""The names of the versions of operations, and the environment variable that chooses one. Imports no torch, so that the
-variable can be checked quickly at the start of a study.
+"""The names of the versions of operations (``models/kernels/choice.py``), and the environment variable that chooses a
+version. Imports no torch, so that the variable can be checked quickly at the start of a study.
 """
 
 import os
@@ -11,8 +11,8 @@ Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
 KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
-"""The environment variable that selects one of ``KERNELS`` for all operations that have this version; all other
-operations run the reference. Worker processes inherit it.
+"""The environment variable that selects one of ``KERNELS`` for all operations that have the selected version.
+All other operations run the reference. Worker processes inherit it.
 """
 
 

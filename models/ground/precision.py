@@ -100,7 +100,7 @@ def _multiplied_in(precision: Precision) -> Iterator[None]:
 
 
 class _Switch:
-    """Sets a global setting ``name`` of torch's matrix products to ``value`` while a thread holds the switch."""
+    """Sets a global setting ``name`` of torch's matrix products to ``value`` while any thread holds the switch."""
 
     def __init__(self, name: str, value: str | bool) -> None:
         self.name, self.value = name, value

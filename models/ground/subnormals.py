@@ -1,6 +1,7 @@
-"""Flushes subnormal numbers to zero: numbers too small for a float's exponent range.
+"""Flushes subnormal numbers to zero. A number is subnormal if it is too small for a float's exponent range.
 
-Gradients that vanish over many time steps become subnormal. A CPU takes over a hundred times as long to multiply them.
+Gradients that vanish over many time steps become subnormal. A CPU takes over a hundred times as long to multiply
+subnormal numbers as to multiply others.
 """
 
 from collections.abc import Iterator

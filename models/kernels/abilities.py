@@ -1,4 +1,4 @@
-"""Checks of the kinds of kernels that this process can run. Importing this module loads neither numba nor Triton.
+"""Finds out which kinds of kernels this process can run. Importing this module loads neither numba nor Triton.
 
 Each ``no_...`` function returns None if the process can run the kind in its name, otherwise a short reason why not.
 """

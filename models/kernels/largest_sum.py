@@ -22,8 +22,8 @@ def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
 
 
 class _LargestSum(torch.autograd.Function):
-    """Computes the largest sums. The gradient goes only to the rows of the first of equal sums. The gradient of torch's
-    ``amax`` would take longer, since it visits all sums.
+    """Computes the largest sums. If several sums are equally large, only the first sum's rows get the gradient. The
+    gradient of torch's ``amax`` would take longer, since it visits all sums.
     """
 
     @staticmethod

@@ -54,7 +54,8 @@ def lstm_layer(
     layer's own values that a highway keeps; None means 1. All three are known before the loop. ``start`` is [h; c]
     before the first step; None means zeros. u_t is the updated state c_t if ``updated``, otherwise v_t.
 
-    The backward pass is written out. A prime marks a gradient. From the last step backward:
+    The backward pass is written out. A prime marks a gradient, and (from above)_t is the gradient of h_t through the
+    layers above. From the last step backward:
     h_t' = (from above)_t + U^T pre_{t+1}'
     u_t' = h_t' k_t o_t (1 - tanh^2 u_t)
     c_t' = v_{t+1}' f_{t+1},   v_t' = c_t' k_t;   u_t' is added to c_t' first if ``updated``, otherwise to v_t'
@@ -117,7 +118,9 @@ def block_layer(
 
 
 def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor | None) -> Tensor | None:
-    """Returns h_GTBH of a GRU (``models/parts/cells/gru.py``); None if not compiled. ``weights``: W, b, U and b_hn."""
+    """Runs a GRU (``models/parts/cells/gru.py``): h_GTBH, or None if the layer cannot run compiled. ``weights``: W, b,
+    U and b_hn.
+    """
     if choose("gru", below_GTBI) != "compiled":
         return None
     from skipstack.models.kernels.compiled.time.loops import CompiledGru
@@ -144,8 +147,8 @@ def layer_both_ways(
     kind: str, x_RTBI: Tensor, lengths_RB: Tensor, weights: Sequence[Tensor], kept_GTBH: Tensor | None
 ) -> Tensor:
     """Runs a layer in both directions on sentences in written order, and multiplies its output by the dropout factors
-    ``kept``: h_RTB(2H). ``kind``: the cell. ``weights``: W, then the others. Requires that "both_ways" can run
-    compiled.
+    ``kept``: h_RTB(2H). ``kind``: the cell. ``weights``: W, then the others. Requires that ``choose`` returns
+    "compiled" for "both_ways".
     """
     from skipstack.models.kernels.compiled.time.both_ways import CompiledBothWays
 

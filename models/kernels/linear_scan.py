@@ -19,7 +19,8 @@ def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor |
 class LinearScan(torch.autograd.Function):
     """The autograd function of ``linear_recurrence``.
 
-    The gradient is the same recurrence from the last step backward. A prime marks a gradient:
+    The gradient is the same recurrence from the last step backward. A prime marks a gradient, and (from above)_t is the
+    gradient of h_t through the layers above:
     h_t' = (from above)_t + k_{t+1} h_{t+1}',   a_t' = h_t',   k_t' = h_t' h_{t-1}
     ``start`` has no gradient: a state that is carried over is a constant.
     """

@@ -50,14 +50,14 @@ HOUR, DAY = 3_600.0, 86_400.0
 UNUSED: Final = 30 * DAY
 """Seconds without use after which ``tidy`` removes an entry."""
 ROOM: Final = 2**27
-"""The maximum size of the cache in bytes, which ``tidy`` enforces. Entries used within a day may exceed this size."""
+"""The maximum size of the cache in bytes, which ``tidy`` enforces. Only entries used within a day may exceed it."""
 
 
 class Kept(_Cache):  # type: ignore[misc]
     """The cached code of one function, with the methods that numba calls on a cache."""
 
     def __init__(self, function: Callable[..., object]) -> None:
-        """Prepares the cache. Raises OSError if the sources of ``function`` are unreadable or there is no folder."""
+        """Prepares the cache. Raises OSError if the sources of ``function`` are unreadable or ``place`` fails."""
         place()
         assert function.__closure__ is None, "all that a function is made of stands in its sources"
         module, name = function.__module__, function.__qualname__

@@ -51,7 +51,9 @@ def batches(x_GNI: Tensor, y_GIO: Tensor) -> Tensor:
 
 
 def step_weight(weight_GHX: Tensor, sentences: int) -> Tensor:
-    """Returns U as a constant for the steps of a loop, in bfloat16 if products of so many ``sentences`` are rounded."""
+    """Returns U as a constant for the steps of a loop, in bfloat16 if products with ``sentences`` rows
+    are rounded.
+    """
     return weight_GHX.detach().bfloat16() if rounds_steps(sentences) else weight_GHX.detach()
 
 
@@ -62,8 +64,8 @@ def transposed(step_GHX: Tensor) -> Tensor:
 
 
 def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | None = None) -> Tensor:
-    """Computes x + U h, where U is a result of ``step_weight``. With ``out``, the result goes there, without a
-    gradient.
+    """Computes x + U h, where U is a result of ``step_weight``. With ``out``, writes the result to ``out``,
+    without a gradient.
     """
     if step_GHX.dtype is torch.bfloat16:
         return torch.add(x_GBX, torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX), out=out)
@@ -100,7 +102,9 @@ class _ByItself(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns X' = Y' W^T, W' = X^T Y' and b' = Y' (summed if b has one row), or None where not needed."""
+        """Returns the gradients X' = Y' W^T, W' = X^T Y' and b' = Y' (summed if b has one row). Y' is the gradient of
+        the result. None stands for a gradient that is not needed.
+        """
         x_GNI, weight_GIO = ctx.saved_tensors
         x_asked, weight_asked, bias_asked = ctx.needs_input_grad
         of_x = batches(above_GNO, weight_GIO.transpose(1, 2)) if x_asked else None

@@ -15,7 +15,7 @@ from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.products import plus_product, step_weight, transposed, weight_gradient
 
 Choose = Callable[[int, Tensor], Tensor]
-"""A function from the step and h_{t-1} to the chosen state, back_GB: how many states before h_{t-1}, 0 to J - 1."""
+"""A function from the step and h_{t-1} to the chosen states: back_GB, their distances before h_{t-1}, 0 to J - 1."""
 
 
 @multiplies
@@ -109,7 +109,7 @@ def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple
     Returns four tensors:
     - o (1 - tanh^2 c_t), the factor from h' to c';
     - factor_GTB4H, the factors from c' to the pre-activations' gradients by gate: s i (1 - i), c f (1 - f), an unused
-      number in place of o's, and i (1 - s^2);
+      number in the place of o, and i (1 - s^2);
     - tanh(c_t) o (1 - o), the factor from h' to the gradient of o's pre-activation;
     - f, the factor from c' to the gradient of the state that was read.
     """

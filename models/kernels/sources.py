@@ -1,6 +1,6 @@
 """The source files that determine a module's code: its own file, and our files that it imports, directly or indirectly.
 
-The files are found through the imports, not kept as a list, so that a constant that moves to another file still counts.
+The files are found through the imports, not listed by hand. So a constant that moves to another file still counts.
 """
 
 import hashlib

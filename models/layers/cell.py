@@ -32,7 +32,7 @@ class Cell(Layer):
     """A layer whose steps each read the state of the previous step.
 
     ``project`` computes everything that needs no earlier time step, for all steps at once. ``run`` then calls ``step``
-    once for each time step. This loop defines the results of the faster functions in ``models/kernels/layers.py``.
+    once for each time step. The faster functions in ``models/kernels/layers.py`` compute the same as this loop.
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()

@@ -18,7 +18,7 @@ from skipstack.models.kernels.draws import drawn
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lane:
-    """A replica of the network: its seed, and scalars that override those of the config. None means the config's value.
+    """A replica of the network: its seed, and scalars that override the config's. None means the config's value.
 
     The lanes of several trials that train together may differ in these scalars (``models/configs/shared.py``).
     """

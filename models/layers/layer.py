@@ -16,7 +16,7 @@ from skipstack.data.basis.user_code.configs import Part
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerSizes:
-    """The sizes of a layer. ``lanes``: one for each seed. ``below``: the features per time step of the layer below."""
+    """The sizes of a layer. ``lanes``: one for each seed. ``below``: the features that a step reads from below."""
 
     lanes: int
     directions: int
@@ -51,8 +51,8 @@ class Unrolled:
     output. ``last``: the final state, which ``Layer.run`` accepts as ``start``; None means that no state is carried on.
 
     ``states``: h_t of each step, as the next step reads it. The gradient of h_t includes the contributions of the
-    step's own output and of all later steps. ``states`` and ``pre_GTBX`` are None if no step reads another, or if all
-    steps ran as one operation, which hides its inner gradients.
+    step's own output and of all later steps. A layer that does not keep ``states`` or ``pre_GTBX`` returns None in
+    their place, for example because all steps ran as one compiled operation.
     """
 
     output_GTBF: Tensor

@@ -40,7 +40,7 @@ class RmsNormalisation(nn.Module):
     """Root mean square normalisation (Zhang and Sennrich, 2019, arXiv 1910.07467):
     y = g * x / sqrt(mean(x^2) + epsilon)
 
-    The symbols are those of ``LayerNormalisation``. Nothing is subtracted or added.
+    x, g and epsilon are as in ``LayerNormalisation``. Nothing is subtracted or added.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:

@@ -12,8 +12,8 @@ class Ensemble(Network):
     """An ensemble of the lanes (copies with different seeds) of one network. It is not trained.
 
     Each member reads all tokens, and the head combines the features of all members. The head averages the likelihoods
-    of labels. A head that scores whole sentences averages the scores. The ensemble's tokens and decisions have one
-    lane. Creating an ensemble sets ``together`` in the head of ``members`` (``models.parts.heads.base.Head``).
+    of labels. A head that scores whole sentences averages the scores instead. The ensemble's tokens and decisions have
+    one lane. Creating an ensemble sets ``together`` in the head of ``members`` (``models.parts.heads.base.Head``).
     """
 
     def __init__(self, members: Network) -> None:

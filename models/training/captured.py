@@ -36,8 +36,9 @@ from skipstack.models.training.graphs import Graphs
 WARM = 2
 """The number of steps of a batch shape that run normally before a step is captured."""
 SHAPES = 64
-"""The maximum number of captured batch shapes. Steps of further shapes run normally. Captured shapes are never evicted.
-The shapes that repeat first are frequent, since epochs have the same sentences, and would soon be recorded again."""
+"""The maximum number of captured batch shapes. Steps of further shapes run normally. Captured shapes are never evicted:
+the shapes that repeat first are frequent, since epochs have the same sentences. If evicted, they would soon be recorded
+again."""
 
 OURS = "skipstack.", "torch."
 """Prefixes of packages whose network modules keep all changing state in tensors."""

@@ -32,9 +32,9 @@ class LaneOptimiser(ABC):
 
     The gradient of a table of vectors may have only the rows that were looked up (``models/kernels/rows.py``). Other
     rows are then not updated. On a CPU, updating all rows can take longer than the rest of a step. So tables of at
-    least ``MANY_ROWS`` rows are updated by rows if the result is bit-identical to an update of the whole table. This is
-    not so if rows without a gradient move: by momentum, by Adam's averages, or by an L2 penalty. Without an L2
-    penalty, ``LaneLazyAdam`` updates all tables by rows, although the result differs.
+    least ``MANY_ROWS`` rows are updated by rows if the result is bit-identical to an update of the whole table. The
+    result would differ if rows without a gradient move: by momentum, by Adam's averages, or by an L2 penalty. Without
+    an L2 penalty, ``LaneLazyAdam`` updates tables of any size by rows, although the result differs.
     """
 
     def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:

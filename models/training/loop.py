@@ -66,9 +66,9 @@ class EpochReport:
 class Training:
     """A network in training. Equal seeds give equal training curves, bit for bit on a CPU with equally many threads.
 
-    ``lanes``: the seed of each lane, and the settings in which lanes differ. ``order_seed``: the seed, for all lanes,
-    of the order of batches with different sentence lengths. All other random numbers of a lane depend on the lane's own
-    seed. ``graphs``: if set, steps are captured (``models/training/captured.py``), or run normally with a warning if
+    ``lanes``: the seed of each lane, and the settings in which lanes differ. ``order_seed``: the seed of the order
+    of the batches, which is the same in all lanes. All other random numbers of a lane depend on the lane's own seed.
+    ``graphs``: if set, steps are captured (``models/training/captured.py``), or run normally with a warning if
     capturing is impossible. ``state``: a result of ``state_dict`` to continue from, in place of random initial weights.
     ``recipes``: the training config of each lane, if configs differ (as ``models/configs/shared.py`` allows); None
     means ``training`` for all lanes.

@@ -60,7 +60,7 @@ class LaneAdagrad(LaneOptimiser):
         return (self.epsilon,)
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether to update a table by rows: True for a large table on a CPU. Other rows would not change."""
+        """Whether to update a table by rows: True for a large table on a CPU. All other rows keep their values."""
         return many_rows(table)
 
 
@@ -169,7 +169,7 @@ class LaneAdamW(LaneAdam):
 
 
 def _moving(parameter: Tensor, pretrained: PretrainedRows | None) -> float | Tensor:
-    """Return 1 for the rows of a parameter that training moves, and 0 for those that it keeps."""
+    """Return 1 for each row that training moves and 0 for each frozen row, or the number 1 if no row can be frozen."""
     return pretrained.moving() if pretrained is not None and pretrained.table is parameter else 1.0
 
 

@@ -249,7 +249,7 @@ class _Program:
 
 
 def joined(states: Sequence[State]) -> State:
-    """Concatenate the lanes of all states, on the device of the first. All states must have the same counters."""
+    """Concatenate the lanes of all states, on the first state's device. All states must have the same counters."""
     first = states[0]
     return {
         name: torch.cat([state[name].to(tensor.device) for state in states]) if tensor.dim() else tensor

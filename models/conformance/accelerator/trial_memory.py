@@ -147,7 +147,7 @@ def _most(memory: Memory, work: Callable[[], object]) -> int:
 
 
 def _pretrain(run: Training) -> None:
-    """Pretrain for one epoch, if configured. Memory does not depend on the number of sentences, so a few are enough."""
+    """Pretrain for one epoch, if configured. A few sentences are enough, since all updates take the same memory."""
     config = run.config.pretraining
     if config is None:
         return

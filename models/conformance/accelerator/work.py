@@ -23,7 +23,8 @@ READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "inde
 """Operations that read only a part of their first tensor. This part is as large as the result."""
 
 WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
-"""Operations that write at the indices in their second argument. For a boolean mask, the host waits for a count."""
+"""Operations that write at the indices in their second argument. If the indices are a boolean mask, the
+host waits for the number of selected elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,9 @@ def operation(func: Any) -> Operation:
 class Work:
     """Counts the work of a program on a device.
 
-    ``launches``: the sum of ``Operation.launches``. An operation of several kernels counts as one launch. ``moved``:
-    bytes of the operations' arguments and results. ``sent``: bytes copied from the host. ``returned``: bytes copied to
-    the host. ``waits``: copies that the host waits for.
+    ``launches``: the sum of ``Operation.launches``; most operations count as one launch, even if they run several
+    kernels. ``moved``: bytes of the operations' arguments and results. ``sent``: bytes copied from the host.
+    ``returned``: bytes copied to the host. ``waits``: copies that the host waits for.
     """
 
     launches: int = 0

@@ -1,6 +1,7 @@
 """A compiled matrix product with a bias, and its gradients: the operation that ``models/kernels/products.py`` defines.
 
-Axes: G batches, N rows, I inputs, O outputs.
+X and W are the factors, b the bias, Y the result, and x' the gradient of x. Axes: G batches, N rows, I inputs, O
+outputs.
 """
 
 from typing import Any
@@ -62,7 +63,7 @@ def backward(
     like: Array,
 ) -> None:
     """Fills ``to_x`` with X' = Y' W^T, ``to_weight`` with W' = X^T Y', and ``to_bias`` with the sum of the rows of Y'.
-    An empty array means that its gradient is not needed.
+    Y' is ``above``. An empty array means that its gradient is not needed.
     """
     for g in range(len(above_GNO)):
         if len(to_x_GNI) > 0:

@@ -20,7 +20,7 @@ STEP_0, STEP_1 = (np.uint64(step) for step in STEPS)
 
 @compiled
 def fill(key_R: Array, draw: int, uniform_RN: Array) -> None:
-    """Fills ``uniform_RN``, a row for each lane, with the numbers of draw ``draw``. N must be a multiple of 4."""
+    """Fills ``uniform_RN``, a row for each lane, with the draw of index ``draw``. N must be a multiple of 4."""
     for r in range(len(key_R)):
         fill_row(key_R[r], draw, uniform_RN[r])
 

@@ -60,7 +60,7 @@ class CompiledLogLoss(Once):
 def forward(
     x_RNF: Array, weight_RFK: Array, bias_R1K: Array, gold_RN: NDArray[np.int64], y_RNK: Array, losses_RN: Array
 ) -> None:
-    """Fills ``y_RNK`` with the softmax, and ``losses_RN`` with the losses. ``y_RNK`` holds the scores in between."""
+    """Fills ``y_RNK`` with the softmax (at first with the scores), and ``losses_RN`` with the losses."""
     room = np.empty(SIDE_BY_SIDE, y_RNK.dtype)
     for r in range(len(x_RNF)):
         multiply(x_RNF[r], pack(weight_RFK[r]), y_RNK[r])

@@ -1,5 +1,5 @@
-"""Parts that the compiled loops over time share. Each works on one group: a lane (one seed's copy of the network) in
-one reading direction.
+"""Functions that the compiled loops over time share. Each works on one group: a lane (one seed's copy of the network)
+in one reading direction.
 
 Axes: T time steps, B sentences, N rows, I inputs from the layer below, H hidden units, X pre-activations; P panels of
 K rows (a matrix packed for products). ``like`` decides whether the factors of products are rounded to bfloat16
@@ -42,7 +42,7 @@ def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> 
 
 @inlined
 def return_output(t: int, above_TBH: Array, to_pre_TBX: Array, back_PKH: Array, to_h_BH: Array, like: Array) -> None:
-    """Fills ``to_h_BH`` with h_t' = (from above)_t + U^T pre_{t+1}'. ``back_PKH``: the panels of U^T."""
+    """Fills ``to_h_BH`` with h_t', step t of ``above_TBH`` plus U^T pre_{t+1}'. ``back_PKH``: the panels of U^T."""
     for n in range(len(to_h_BH)):
         put(to_h_BH[n], above_TBH[t, n])
     if t + 1 < len(to_pre_TBX):

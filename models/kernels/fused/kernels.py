@@ -1,9 +1,10 @@
-"""GPU kernels (Triton). One launch computes a time step, except for its matrix product. Another draws random numbers.
+"""GPU kernels (Triton). One launch computes a time step, except for its matrix product. The kernel ``uniform`` draws
+random numbers.
 
-Each program of a step computes ``BLOCK`` of the B * H numbers of one group (a lane, one seed's copy of the network, in
-one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first number. The next group
-begins a stride further. In products and in ``to_c``, groups follow each other without a gap. None stands for an absent
-part. The equations are those of ``models/kernels/layers.py``.
+Each program (Triton's unit of work) of a step computes ``BLOCK`` of the B * H numbers of one group (a lane, one seed's
+copy of the network, in one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first
+number. The next group begins a stride further. In products and in ``to_c``, groups follow each other without a gap.
+None stands for an absent part. ``models/kernels/layers.py`` has the equations.
 """
 
 import triton
@@ -26,8 +27,8 @@ def tanh(x):
 
 @triton.jit
 def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
-    """Returns the group of a program's numbers, four arrays of offsets, and a mask of the numbers that exist. The
-    offsets are among the gates, in a product for gates, among the hidden units, and in arrays without gaps.
+    """Returns the group of a program's numbers, their offsets in four kinds of arrays, and a mask of the numbers that
+    exist. The arrays: gates, a product for gates, hidden units, and hidden units without a gap between groups.
     """
     group = tl.program_id(0).to(tl.int64)
     number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -38,7 +39,7 @@ def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK
 
 @triton.jit
 def total(x, at, product, product_at, there):
-    """Returns numbers of x, plus those of the product unless it is None. The product may have fewer bits than x."""
+    """Returns numbers of x, plus numbers of ``product`` unless it is None. ``product`` may have fewer bits than x."""
     number = tl.load(x + at, mask=there)
     if product is not None:
         number += tl.load(product + product_at, mask=there)

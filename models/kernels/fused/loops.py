@@ -116,7 +116,7 @@ class FusedBlock(torch.autograd.Function):
 
 def multiplied(of: Tensor | None, step: Tensor, out: Tensor) -> Tensor | None:
     """Computes the product of ``step`` and ``of`` (U h_{t-1} or U^T pre_{t+1}') into ``out``, and returns ``out``. If
-    there is no such step, ``of`` is None, and the result is None, which stands for zero.
+    there is no step t - 1 or t + 1, ``of`` is None, and the result is None, which stands for zero.
 
     The kernel adds the product to its other terms; ``torch.baddbmm`` would first copy these terms, in another launch.
     """

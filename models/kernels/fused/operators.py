@@ -2,9 +2,9 @@
 accelerator (``models/conformance/accelerator/simulated.py``), see each launch.
 
 The operations of layers work on one step of contiguous rows, GBH or GBX: G groups = lanes * directions (a lane is one
-seed's copy of the network), B sentences, H hidden units, X pre-activations. ``product`` is the matrix product of the
-previous step's h. In the backward pass, it is the product of the next step's gradient. None means that there is no such
-step. Each operation launches the kernel of the same name (``kernels.py``).
+seed's copy of the network), B sentences, H hidden units, X pre-activations. ``product`` is the matrix product of U
+and the previous step's h; in the backward pass, of U^T and the next step's gradient. None means that there is no
+previous or next step. Each operation launches the kernel of the same name (``kernels.py``).
 """
 
 from collections.abc import Callable
@@ -99,8 +99,8 @@ def block_backward(
 
 def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int, **constants: bool) -> None:
     """Launches the kernel ``name`` over all groups. ``parts``: the kernel's tensors. ``like_GBH``: a tensor with the
-    sizes of one step. ``strides``: the kernel's distances between groups. ``constants``: the kernel is compiled for
-    each of their values.
+    sizes of one step. ``strides``: the kernel's distances between groups. ``constants``: arguments for each of
+    whose values the kernel is compiled anew.
     """
     from skipstack.models.kernels.fused import kernels  # Triton is installed only with torch's builds for GPUs
 

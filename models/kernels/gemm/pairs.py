@@ -3,7 +3,7 @@ products in float32.
 
 ``like`` decides how factors are stored: in pairs if ``like`` is an array of uint32, unchanged if it has the factors'
 own type. Axes: the first factor has M rows of K numbers, the second K rows of N numbers; L pairs, half of K, rounded
-up. In a pair without a second number, that number is zero.
+up. If K is odd, the second number of the last pair is zero.
 """
 
 from typing import Any, Final

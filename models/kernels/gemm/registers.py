@@ -9,7 +9,7 @@ from numba import config
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """A CPU's vector registers. ``size``: bytes of each. ``rows``: how many rows of sums, two registers each, fit."""
+    """A CPU's vector registers. ``size``: bytes of each. ``rows``: rows of sums that fit, at two registers a row."""
 
     size: int
     rows: int

@@ -46,7 +46,7 @@ KINDS: Final = {
     types.float64: Kind(ir.DoubleType(), ir.DoubleType(), 8),
     types.uint32: Kind(ir.IntType(32), ir.FloatType(), 4, pairs=True),
 }
-"""The kinds, by the type of the factors."""
+"""The ``Kind`` of a product, by numba's type of the factors."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -68,11 +68,11 @@ def fill_tile(
 ) -> Any:
     """Fills one tile. ``rows``: the tile's rows. ``columns``: the number of columns of ``out`` from the tile's first
     column on. The tile is never wider than a panel. ``added``: whether to add to the contents of ``out``. ``depth``:
-    the number of k that are summed.
+    the number of products in each sum.
 
     ``x``, ``panels`` and ``out`` are addresses, and the tile begins ``x_at``, ``panel_at`` and ``out_at`` numbers after
-    them. In x, the next row is ``x_row`` numbers further, and the next k ``x_next`` numbers. In out, the next row is
-    ``out_row`` numbers further.
+    them. In x, the next row is ``x_row`` numbers further, and the next column ``x_next`` numbers further. In out, the
+    next row is ``out_row`` numbers further.
     """
     kind, whole = KINDS[x.dtype], types.intp
     where = [x, whole, whole, whole, panels, whole, whole, out, whole, whole]

@@ -18,7 +18,7 @@ from skipstack.models.kernels.gemm.turning import turn_block
 NEAR: Final = 2**15
 """About how many numbers of x stay in a near cache while all panels are read."""
 DEEP: Final = 480
-"""The largest number of k in one pass, so that the panel's rows stay in a near cache while rows of x are read."""
+"""The largest part of K in one pass, so that the panel's rows stay in a near cache while rows of x are read."""
 LINE: Final = 64
 """Bytes of a cache line. A vector within one line is read at once."""
 _PREFIX: Final = "skipstack_product_of_"

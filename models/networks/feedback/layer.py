@@ -49,9 +49,9 @@ class Directions:
 class Known:
     """The values that are computed before the loop over time.
 
-    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``: the weights that
-    multiply labels fed back. ``previous``: the weights that multiply hidden layers fed back. None means no such
-    feedback.
+    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``: the weights for
+    the feedback of labels. ``previous``: the weights for the feedback of hidden layers. None means that the variant has
+    no feedback of this kind.
     """
 
     pre_GTBX: Tensor

@@ -22,7 +22,7 @@ class Weights:
     """The weights of a link in the form that the loop over time reads. They depend on parameters only: one computation
     serves all steps.
 
-    ``rows_GQZ``: a matrix. It multiplies vectors that are fed back, or label ids that are fed back select its rows.
+    ``rows_GQZ``: a matrix. Vectors that are fed back are multiplied by it; label ids that are fed back select its rows.
     ``first_GZ``: the contribution of the learned values before the first position. ``context``: c.
     """
 
@@ -55,7 +55,7 @@ class Weights:
     def before_first(self, steps: int) -> Tensor:
         """Compute pre_GTX, the contribution of the learned values before the first position to each position."""
         parts_GWX = self.first_GZ.view(len(self.first_GZ), self.context, -1)
-        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those at distances above t
+        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads values more than t steps back
         return functional.pad(first_GWX, (0, 0, 0, steps - first_GWX.shape[1]))
 
 
@@ -97,7 +97,9 @@ class Link(nn.Module, ABC):
 
 
 class HiddenLink(Link):
-    """Feeds back hidden layers, f = h (E-RNN, and eq. 8). Positions before the first have a learned vector h_0."""
+    """Feeds back hidden layers, f = h (E-RNN, and I+E-RNN, eq. 8). Positions before the first have a learned vector
+    h_0.
+    """
 
     def __init__(self, sizes: LinkSizes) -> None:
         super().__init__(sizes, fed=sizes.hidden)
@@ -112,7 +114,8 @@ class HiddenLink(Link):
 
 class LabelLink(Link):
     """Feeds back labels, or distributions over labels, f = y (J-RNN, eq. 6). Positions before the first have a label
-    that is never predicted. This label's rows are a separate parameter, so that R has the size c|O| x |H| of eq. 9.
+    that is never predicted. This label's rows are a separate parameter, so that R has the size of eq. 9, with c rows
+    for each label that may be predicted.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int) -> None:
@@ -132,7 +135,7 @@ class LabelVectorLink(Link):
     separate label with a vector of its own. Both directions share the label vectors, as they share word vectors.
 
     E_l R has a row for each label and position of the context, and is computed once for all sentences. With D the size
-    of a label's vector, this takes c|O|D|H| multiplications, instead of c D|H| at each position.
+    of a label's vector, this takes c K D H multiplications in all, instead of c D H at each position of each sentence.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int, size: int) -> None:

@@ -12,7 +12,7 @@ class FeedForwardLayer(Layer):
     """The hidden layer of a multilayer perceptron, applied to each time step on its own:
     h_i = g(W_h^T x_i + b_h)                                                             (chen2017 eq. 1)
 
-    x_i is the output of the layer below at the same time step. With two directions, each has its own weights. The paper
+    x_i is the output of the layer below at the same time step. Each direction has its own weights. The paper
     does not specify g; ours is tanh, as in the paper's feature maps.
     """
 

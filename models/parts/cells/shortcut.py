@@ -58,7 +58,7 @@ class ShortcutCell(Cell):
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """Runs all time steps, if possible as one operation, otherwise step by step. A gate that is computed within the
         step requires single steps. The last state is [h; c; below], without c if the cell has none. ``below``, the
-        layer below at the last step, is for gates that read it one step earlier.
+        output of the layer below at the last step, is for gates that read the layer below one step earlier.
         """
         state, before_GBI = None, None
         if start is not None:
@@ -73,7 +73,7 @@ class ShortcutCell(Cell):
 
     @abstractmethod
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
-        """Runs all steps as one operation, or returns None. All gates must have been computed before the loop."""
+        """Runs all steps as one operation; returns None if impossible. All gates must be known before the loop."""
 
     def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
         """Computes the ``Parts`` of all steps before the loop. If gates are computed within the step, ``carried`` and
@@ -133,14 +133,14 @@ class ShortcutLstm(ShortcutCell):
     ``both_two_gates``  c~ + g_c * skip,           h~ + g_h * skip
 
     The next time step reads c_t. The paper leaves open which state u is. The caption calls h~ the "original cell
-    output", which suggests u = c~ (``cell_output`` ``original``). But it prints h~ = o * tanh(c_t^l), which means
-    u = c_t (``updated``), since c_t^l is the updated state. In ``hidden_gated``, c_t is c~, so both are the same.
+    output", which suggests u = c~ (``cell_output`` ``original``). But the caption prints h~ = o * tanh(c_t^l), which
+    means u = c_t (``updated``), since c_t^l is the updated state. In ``hidden_gated``, c_t is c~, so both are the same.
     """
 
     gate_names = ("input", "forget", "output")
 
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], *, updated: bool) -> None:
-        """Creates the weights. ``updated``: whether u is c_t. The other arguments are those of ``ShortcutCell``."""
+        """Creates the weights. ``updated``: whether u is c_t. The other arguments: as in ``ShortcutCell``."""
         super().__init__(sizes, links, gates, own=4)
         self.updated = updated
 
@@ -177,7 +177,7 @@ class ShortcutBlock(ShortcutCell):
     ``block_no_internal``       i * s,              o * tanh(m) + g * skip
     ``block_no_output``         i * s + g * skip,   o * tanh(m)
 
-    No internal state is passed through time. Table 2 prints only one formula per topology. The other is from eq. 8.
+    No internal state is passed through time. Table 2 prints one formula per topology. The other formula is from eq. 8.
     """
 
     gate_names = ("input", "output")
@@ -207,7 +207,7 @@ def earlier(below_GTBI: Tensor, before_GBI: Tensor | None = None) -> Tensor:
 
 
 def added(link: Link, parts: Parts) -> Tensor | None:
-    """Returns the term that the link adds to a value; None for ``none``, and for ``shared``, which needs a gate o."""
+    """Returns the term that the link adds to a value; None for ``none``, and for ``shared``."""
     match link:
         case "none" | "shared":
             return None

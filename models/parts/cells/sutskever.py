@@ -20,7 +20,7 @@ class SutskeverCell(Cell):
     u_t = [h_{t-1}; x_t; s~_{t-1}]
     h_t = g(W^h u_t + b^h),          "hidden state"
     i_t = g(W^i u_t + b^i),          "input"
-    iota_t = sigm(W^iota u_t + b^iota), o_t, f_t likewise: input, output and forget gate
+    iota_t = sigm(W^iota u_t + b^iota), and likewise o_t and f_t: input, output and forget gate
     s_t = s_{t-1} * f_t + i_t * iota_t,    s~_t = s_t * o_t
 
     x_t is the layer below, s_t the memory, s~_t the memory after the output gate. Unlike in the usual LSTM, gates read

@@ -47,12 +47,13 @@ class Reinforce(nn.Module):
 
     sum_t log p_t(a_t) sum_u (r_u - b n_u) + alpha sum_t H(p_t)                              (gui2019 eqs 4 and 5)
 
-    over the sampled actions a_t of all steps, directions and layers with a policy. H is the entropy. u are the
-    decisions on a sentence. r_u is the reward of a decision, and n_u its weight. R is the sum of the rewards. The
-    baseline b is a moving average of the reward per unit of weight, or 0 if ``config.baseline`` is "none". The paper
-    has no baseline, and credits each step with all of R. With ``config.reward_to_go``, u runs only over the tags from t
-    on, in reading order, if a_t affects no decision on earlier tokens (``Made``) and tags are decided independently.
-    This rule and the baseline keep the expected gradient, and make it less noisy.
+    over the sampled actions a_t of all steps, directions and layers with a policy. p_t is the policy's distribution
+    over actions, and H the entropy. u are the decisions on a sentence. r_u is the reward of a decision, and n_u its
+    weight. R is the sum of the rewards. The baseline b is a moving average of the reward per unit of weight, or 0 if
+    ``config.baseline`` is "none". The paper has no baseline, and credits each step with all of R. With
+    ``config.reward_to_go``, u runs only over the tags from t on, in reading order, if a_t affects no decision on
+    earlier tokens (``Made``) and tags are decided independently. This rule and the baseline keep the expected gradient,
+    and make it less noisy.
 
     No gradient passes through r and b. Let J_1 be the loss, let the log-likelihood be the reward, and let alpha be 0.
     The gradient of J_1 - J_2 is then an unbiased estimate of the gradient of E[J_1] for the policy's parameters. If
@@ -91,8 +92,8 @@ class Reinforce(nn.Module):
         self.alpha_R.copy_(torch.tensor(alphas_R, dtype=torch.float64))
 
     def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
-        """Returns a number for each sentence, objective_RB. Its gradient is that of the class's formula, its value is
-        arbitrary. In training, the rewards also update the baseline of later calls.
+        """Returns a number for each sentence, objective_RB. Its gradient is the gradient in the class's docstring; its
+        value is arbitrary. In training, the rewards also update the baseline of later calls.
         """
         surplus_RUB = (rewards.earned_RUB - self._baseline().view(-1, 1, 1) * rewards.counts_RUB).detach()
         if self.training:
@@ -127,7 +128,7 @@ class Reinforce(nn.Module):
 
 
 def _from_here_on(surplus_RTB: Tensor, lengths_RB: Tensor, directions: int) -> Tensor:
-    """Sums the surplus of each step and of all later steps, in the reading order of each direction: sum_RDTB."""
+    """Sums the surplus (reward minus baseline) of each step and all later steps, in reading order: sum_RDTB."""
     surplus_RDTB = surplus_RTB.unsqueeze(1)
     if directions == 2:
         order = ReadingOrder(lengths_RB, surplus_RTB.shape[1])

@@ -53,7 +53,7 @@ class Reading:
 
     ``first``, ``last``: the first and last time step at which ``start`` is read, relative to the current step. 0 is the
     same step, -1 the step before it in reading order. ``between``: whether the steps between ``first`` and ``last`` are
-    also read. ``gate``: the edge's gate, or the labels fed back, in words for a diagram.
+    also read. ``gate``: the edge's gate, or the kind of labels that are fed back, in words for a diagram.
     """
 
     start: str

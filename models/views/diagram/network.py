@@ -27,10 +27,10 @@ FED: Final[Mapping[Feedback, str]] = {
 """The label of each kind of feedback."""
 
 HEADS: Final = {"crf": "CRF", "margin": "max-margin chain"}
-"""The labels of these kinds of heads. The label of other heads is their kind."""
+"""The label of a head, by its kind. A head of any other kind has its kind as its label."""
 
 NORMALISED: Final[Mapping[Normalisation, str]] = {"none": "", "layer": "layer norm", "rms": "RMS norm"}
-"""The normalisation of a layer's input, in a layer's note."""
+"""The words for each normalisation in the note of a layer."""
 
 POOLED: Final[Mapping[Pooling, str]] = {"last": "last state", "mean": "mean of the states", "max": "largest numbers"}
 

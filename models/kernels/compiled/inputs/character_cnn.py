@@ -20,7 +20,7 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 class CompiledCharacterCnn(Once):
     """Computes y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the positions j of characters; k = W // 2.
 
-    If several sums are the largest, only the first of them gets the gradient.
+    If several sums are equally large, only the first gets the gradient.
     """
 
     @staticmethod

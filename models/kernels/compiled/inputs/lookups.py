@@ -3,7 +3,7 @@
 Axes: R lanes (a lane is one seed's copy of the network); T tokens, S = T plus the margins of the windows at both ends,
 B sentences; V rows of a table, lane after lane, E entries of a row; A rows of a table that a token reads; N rows that
 were read; U distinct rows among them; W tokens of a window; X numbers of a window. Each of the W tokens has X/W
-numbers: those of the first table, then those of the next.
+numbers: the numbers from the first table, then the numbers from the next table, and so on.
 """
 
 from collections.abc import Callable
@@ -36,8 +36,8 @@ class SideBySide(Once):
         by_row: tuple[bool, ...],
         *tables_and_rows: Tensor,
     ) -> Tensor:
-        """Computes x_RTBX. ``window``: W. ``kept``: a function that returns a tensor's dropout factors, or None for no
-        dropout. ``tables_and_rows``: all tables, then the rows to read from each.
+        """Computes x_RTBX. ``window``: W. ``kept``: a function that returns a tensor's dropout factors, or returns None
+        if there is no dropout. ``tables_and_rows``: all tables, then the rows to read from each.
         """
         tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
         lanes, margined, sentences, _ = rows[0].shape
@@ -125,7 +125,7 @@ def add_rows(values_NE: Array, rows_RSBA: NDArray[np.int64], table_VE: Array) ->
 
 @compiled
 def apart(rows_RSBA: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Converts indices among the rows of all lanes to lane and row, lane_and_row_2N. A lane has ``size`` rows."""
+    """Converts indices into the rows of all lanes to lanes and rows: lane_and_row_2N. A lane has ``size`` rows."""
     lane_and_row_2N = np.empty((2, rows_RSBA.size), np.int64)
     for n, row in enumerate(rows_RSBA.ravel()):
         lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // size, row % size

@@ -95,7 +95,8 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the five arrays ``to_...`` with the gradients of x (if its array is present), W, b, U and b_hn:
+    """Fills the five arrays ``to_...`` with the gradients of x (if its array is present), W, b, U and b_hn. With
+    (from above) for ``above_GTBH``:
 
     h_t' = (from above)_t + z_{t+1} h_{t+1}' + U^T (U h)_{t+1}'
     (W x)_t' = (n^' recalled r (1 - r),  h' (h_{t-1} - n) z (1 - z),  n^'),   n^' = h' (1 - z) (1 - n^2)

@@ -249,7 +249,8 @@ class ThroughTime(NamedTuple):
     """A layer without a skip.
 
     ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: the number
-    of arrays in the arguments of ``backward`` for the gradients of a skip's parts. These arrays are absent here.
+    of arrays in the arguments of ``backward`` for the gradients of a skip's parts. A layer without a skip leaves them
+    absent.
     """
 
     forward: Callable[..., Tensor]

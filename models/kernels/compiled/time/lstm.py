@@ -46,7 +46,7 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills ``gates`` (i, f, o, s), ``h`` (outputs), ``c`` (internal states from before the first step on), ``tanh``
+    """Fills ``gates`` (i, f, o, s), ``h`` (outputs), ``c`` (internal states, beginning with the start state), ``tanh``
     (tanh(u)) and ``last`` (the last state [h; c]). With k (the share that a highway keeps), also fills ``v`` (the
     internal state i s + f c, to which k and a are not yet applied).
     """

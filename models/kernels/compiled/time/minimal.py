@@ -90,7 +90,7 @@ def backward(
 ) -> None:
     """Fills the three arrays ``to_...`` with the gradients of x (if its array is present), W and b.
 
-    With h_t = k h_{t-1} + (1 - k) s:
+    With h_t = k h_{t-1} + (1 - k) s, and (from above) for ``above_GTBH``:
     h_t' = (from above)_t + k_{t+1} h_{t+1}',   s' = h' (1 - k),   d = h' (h_{t-1} - s) k (1 - k)
     The gradients of the pre-activations are -d for z, d (1 - f) for f, and -d (1 - i) for i.
     """

@@ -110,7 +110,7 @@ def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
 
 
 def _best(chain: Chain) -> Tensor:
-    """Computes max_t r(t): score_RB. It is NaN where the scores are, as in a lane whose training has diverged."""
+    """Computes max_t r(t): score_RB. NaN where scores are NaN, as in a lane whose training has diverged."""
     tags_RTB = best_tagging(chain)
     return score(chain, tags_RTB.clamp_min(0)).masked_fill(tags_RTB[:, 0] < 0, torch.nan)
 

@@ -41,7 +41,8 @@ class Chain:
 
     def levelled(self) -> "Chain":
         """Returns an equivalent chain whose transitions are at most 0. For each tag, the largest transition to the tag
-        (if above -inf) is subtracted from the transitions to the tag and from its start, and added to its emissions.
+        (if above -inf) is subtracted from all transitions to the tag and from the tag's start score, and added to the
+        tag's emissions.
         """
         largest_RK = self.transition_RKK.amax(dim=1)
         largest_RK = largest_RK.where(largest_RK > -torch.inf, 0)
