@@ -184,9 +184,9 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 @contextmanager
 def lost_disk_interrupts(what: str) -> Iterator[None]:
-    """Turn an error of a full disk in the block into OutOfSpaceError, and of a failing disk into DiskLostError. The
-    disk's error may be wrapped in another error. The message is one line: ``what``, the disk's error and the path. A
-    Ctrl-C that pydantic has wrapped in an error is raised unwrapped.
+    """Turn an error of a full disk in the block into OutOfSpaceError, and an error of a failing disk into
+    DiskLostError. The disk's error may be wrapped in another error. The message is one line: ``what``, the disk's error
+    and the path. A Ctrl-C that pydantic has wrapped in an error is raised unwrapped.
     """
     try:
         with interruptions_unwrapped():

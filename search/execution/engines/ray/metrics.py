@@ -55,7 +55,7 @@ Put = Callable[[Metric, float, str | None], None]
 
 class StudyGauges:
     """A reader of events that updates the metrics. ``record`` returns the study's record, which has applied the event
-    already. ``put`` sets a metric. Counters begin at the creation of this object.
+    already. ``put`` sets a metric. Counters count from the creation of this object on.
     """
 
     def __init__(self, record: Callable[[], StudyRecord], put: Put) -> None:
