@@ -75,7 +75,7 @@ def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[DomainPa
 
 
 def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
-    """Round the cuts to the fewest digits, at least two, that keep all bounds distinct. Empty if no digits do."""
+    """Round the cuts to the fewest digits, 2 to 17, that keep all bounds distinct. Empty if 17 digits do not."""
     for digits in range(2, 18):
         rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
         bounds = [low, *rounded, high]

@@ -1,4 +1,4 @@
-"""Writes trials that were run by another tool as the folder of a finished study."""
+"""Writes the folder of a finished study from trials that were run by another tool."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ class FinishedTrial:
 
     ``values``: its values, by axis; some may be missing. ``curve``: the score of each epoch, in order; may be empty.
     ``began``, ``ended``: its start and its end, in Unix seconds. ``reason``: the reason why it ended. ``message``: the
-    error of a failed trial, or a note on how another trial ended; may be empty.
+    error if it failed, otherwise a note on how it ended; may be empty.
     """
 
     values: Mapping[str, Any]
