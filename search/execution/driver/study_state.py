@@ -176,7 +176,9 @@ class StudyState:
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
 
     def _is_base(self, proposed: Proposed) -> bool:
-        """Whether the proposed trial is the base. Trial 0 may differ if an extension added the base to the space."""
+        """Whether the proposed trial is the base. Trial 0 is not the base if the space did not contain the base before
+        an extension.
+        """
         return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:

@@ -299,8 +299,8 @@ def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> Pre
 
 
 def evaluated_corpus(store: Path, data: DataConfig, vectors: Path | None) -> PreparedCorpus:
-    """The prepared corpus for a trained network, whose weights include pretrained vectors of words. So only vectors of
-    tokens are read.
+    """The prepared corpus for a trained network. The weights of such a network include pretrained vectors of words, so
+    only vectors of tokens are read.
     """
     return corpus_of(store, data, vectors if isinstance(data.vectors, TokenVectors) else None)
 

@@ -14,7 +14,7 @@ RANGES = 3
 """The number of ranges into which a continuous domain, or a range of more than ``LISTED`` values, is divided."""
 
 LISTED = 8
-"""The maximum number of values of a range with a step that tables show one by one."""
+"""Tables show the values of a range with a step one by one if it has at most this number of values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig
 
 COMPOSITION: Final = 2
-"""The composition that a stack without one had in earlier versions."""
+"""The value that earlier versions used for a stack without ``composition``."""
 
 
 def completed_study(study: StudyConfig) -> StudyConfig:

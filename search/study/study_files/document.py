@@ -33,7 +33,7 @@ FORMER_KEYS: Final = {
     **dict.fromkeys(("asha", "hyperband", "median", "keep_best"), "scheduler"),
     "evolution": "proposer",
 }
-"""The keys of ``search`` in version 0.1.0 that no longer exist, each with the key of which it is now a ``kind``."""
+"""Former keys of ``search`` (in version 0.1.0), each with the present key that has the former key as a ``kind``."""
 
 
 PartOfBase = Annotated[dict[str, Any], PartOf(TrialConfig)]
@@ -225,7 +225,7 @@ def changed(below: Raw, paths: Collection[str]) -> Raw:
     """Return, for each axis, the paths that were changed after the axis was given.
 
     ``below``: the study without its last part. ``paths``: the paths that the last part fixes, replaces or removes. An
-    axis at one of these paths gets none, since nothing was changed after it.
+    axis at one of these paths gets no paths, since nothing was changed after it.
     """
     return {
         path: () if path in paths else (*below["changed"].get(path, ()), *paths)

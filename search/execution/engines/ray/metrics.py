@@ -20,8 +20,9 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. ``about``: its description. ``label``: the name of its label; the metric then has a number for each
-    value of the label. Without a label, it has a single number. ``counts``: whether it is a counter, which only grows.
+    """A metric. ``about``: its description. ``label``: the name of its label; a metric with a label has a number for
+    each value of the label. Without a label, it has a single number. ``counts``: whether it is a counter, which only
+    grows.
     """
 
     name: str

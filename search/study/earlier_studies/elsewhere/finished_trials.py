@@ -73,7 +73,7 @@ class FinishedSearch:
 def write_study(search: FinishedSearch, folder: Path) -> None:
     """Write a search into ``folder``, as a finished study of a function.
 
-    Trials without a value on some axis are left out. The base of the study is the first of the other trials, since
+    Trials without a value on some axis are left out. The base of the study is the earliest remaining trial, since
     other tools do not record a base. Raises UserError if no trial with a value on every axis has a score, if a value
     lies outside of its axis, and if the folder exists.
     """

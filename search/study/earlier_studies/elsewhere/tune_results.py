@@ -30,7 +30,7 @@ FAILED = "ERROR"
 
 
 GRID: Final = ".grid_search"
-"""The end of the flat name of a parameter with ``tune.grid_search(VALUES)``, which returns the mapping
+"""The end of the dotted path of a parameter with ``tune.grid_search(VALUES)``, which returns the mapping
 ``{"grid_search": VALUES}``.
 """
 

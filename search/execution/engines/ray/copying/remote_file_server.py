@@ -42,7 +42,7 @@ class FileServerActor(FileServer):
 
 @final
 class RemoteFileServer(FileService):
-    """Client of the file server of ``folder``, which runs as ``actor``. Methods raise the server's errors. If the
+    """Client of the file server that runs as ``actor`` for ``folder``. Methods raise the server's errors. If the
     server does not answer, they raise an OSError that names the folder. Such an error is handled like a lost disk: the
     call is retried, and then the study is interrupted.
     """
