@@ -99,14 +99,16 @@ class SearchConfig(Frozen):
     trial is stopped.
     """
     retries: NonNegativeInt = 2
-    """The maximum number of times that a trial is retried from its last checkpoint after its process died."""
+    """The maximum number of times that a trial is retried from its last checkpoint after its process died or its GPU
+    failed.
+    """
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Seconds of training and evaluation that a trial may use, over all its attempts; None means no limit. A trial that
     does not report is ended after a further wait of one minute, or of twice the longest epoch if that is longer.
     """
     keep_checkpoints: PositiveInt | None = None
-    """The number of the best trials that keep their weights, or the models that their function reported. Those of other
-    trials are kept only while needed (``search/execution/driver/retention.py``). None means no limit.
+    """The number of the best trials that keep their weights, or the models that their function reported. Other trials
+    keep theirs only while needed (``search/execution/driver/retention.py``). None means no limit.
     """
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study, or the models that its function reported, may take on the disk. Weights that
@@ -133,7 +135,7 @@ class SearchConfig(Frozen):
         return further(self.objectives)
 
     def measures(self, objective: Objective) -> bool:
-        """Whether the list of objectives contains this one. False for a function's, which have directions."""
+        """Whether ``objective`` is in the list of objectives. False if objectives have directions, as for functions."""
         return not self.reported and objective in self.objectives
 
     @property

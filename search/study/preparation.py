@@ -207,7 +207,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
 
 
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
-    """Return the axes that determine which data trials read or whether a network fits them, and all axes in the
+    """Return the axes that determine which data a trial reads or whether its network fits the data, and all axes in the
     conditions of these axes. Sizes of vectors count only if the base or an axis has a file of vectors.
     """
     given = as_network(space.base).data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)

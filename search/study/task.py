@@ -25,8 +25,8 @@ class TrialTask:
     ``corpus``, ``vectors``: the folders of the prepared corpus and of the pretrained vectors; None if the trial reads
     none. ``reported``: the number of epochs of these seeds in the ledger; the next result is of the epoch after these.
 
-    ``earlier``: if seeds race (are trained in groups, one after another), the seeds of earlier groups. ``attempt``: the
-    number of workers that this trial has had, including this one. Once a later worker has started, an abandoned one
+    ``earlier``: if seeds race (are trained in groups, one after another), the seeds of earlier groups. ``attempt``: how
+    often the trial was started or continued, including this time. Once a later attempt has begun, an abandoned worker
     writes nothing. ``share``: the trial's share of the device, as a multiple of the share of an ordinary trial.
     ``time_left``: the seconds that the trial may still train; None means no limit. ``gpu_share``: the fraction of a
     GPU's memory that the trial's process may use; None means no limit. ``best``: the epoch of the weights to measure on

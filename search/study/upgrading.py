@@ -5,7 +5,7 @@ Only this file reads formats of ledgers that are no longer written. They differ 
 ========  =====================================================================================================
 format    its ``study_opened`` event
 ========  =====================================================================================================
-1         that of version 0.1.0: no format; schedulers under ``search.asha``, ``hyperband``, ``median`` and
+1         as in version 0.1.0: no ``format``; schedulers under ``search.asha``, ``hyperband``, ``median`` and
           ``keep_best``, at most one of which is not null; the proposer as a word, the options of evolution under
           ``search.evolution``
 2         ``format``; ``search.scheduler`` and ``search.proposer``, each a mapping with a ``kind``

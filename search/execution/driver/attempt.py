@@ -18,7 +18,7 @@ class Attempt:
 
     @property
     def reported(self) -> int:
-        """The number of epochs of the task's seeds in the ledger, plus those that this attempt has returned."""
+        """The number of epochs that the ledger has of the task's seeds, plus those that this attempt has returned."""
         return self._task.reported
 
     @property

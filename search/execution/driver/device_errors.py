@@ -57,7 +57,7 @@ def said(error: BaseException) -> str:
 
 
 def broken_here() -> str | None:
-    """Return the error of this process's GPU in one line; None if the GPU works, or if torch uses none."""
+    """Return the error of this process's GPU in one line; None if the GPU works, or if torch uses no GPU."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None

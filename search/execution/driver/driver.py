@@ -65,7 +65,7 @@ class Driver:
     and on overdue reports depend on it. ``readers`` receive every new event. ``space``: the points (values for all
     axes) that may be proposed; None means the study's whole space. ``first``: new events to append before all others.
     ``replay_to``: readers of the replayed events and of ``first``; they get an event after the driver has applied it.
-    ``parameters`` returns the number of parameters of a config, or None if the config's network cannot be built. It is
+    ``parameters`` returns the number of parameters of a config's network, or None if the network cannot be built. It is
     called only if this number is an objective.
     """
 
@@ -129,8 +129,8 @@ class Driver:
 
     def next(self) -> TrialTask | None:
         """Record that the next trial starts, and return its task; None if no trial can start now. Unless the study is
-        ``over``, a trial may become ready later. Trials to continue come first: after an interruption, after a fault,
-        or with the next group of racing seeds. Promoted trials come next, then new trials.
+        ``over``, a trial may become ready later. First come trials that continue after an interruption, after a fault,
+        or with the next group of racing seeds; then promoted trials; then new trials.
         """
         self.take_asked()
         self._end(self._state.scheduler.beaten())
@@ -160,8 +160,8 @@ class Driver:
 
     @property
     def ready(self) -> int:
-        """Upper bound on the number of trials that run or could begin now. Of the paused trials that are due for
-        promotion, only the first is counted.
+        """The number of trials that run or could begin now. The number of new trials is an upper bound. Of the paused
+        trials that are due for promotion, only the first is counted.
         """
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
@@ -281,7 +281,8 @@ class Driver:
     def report(self, number: int, result: EpochResult) -> Decision:
         """Record an epoch of a trial, decide whether the trial continues, and return the decision. The report, the
         decision and any end of the trial are one append to the ledger. If the report completes a group of racing seeds
-        and a further group is to be trained, the action is ``pause``, and ``next`` returns a task with that group.
+        and a further group is to be trained, the returned action is ``pause``, and ``next`` returns a task with the
+        further group.
         """
         self.take_asked()
         reported = Reported(
@@ -355,8 +356,9 @@ class Driver:
         self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
     def measurements(self) -> list[Measurement]:
-        """Return the measurements on the test split still to make, one for each selected trial without a result. Trials
-        that were given up after faults are left out. Call this only when no trial is running.
+        """Return the measurements on the test split still to make, one for each trial that ``selected`` returns and
+        that was not tested. Trials whose measurement was given up after faults are left out. Call this only when no
+        trial is running.
         """
         trials = self.record.trials
         return [

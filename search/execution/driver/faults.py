@@ -28,7 +28,7 @@ MEMORY_PHRASES: Final = (
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
 )
-"""Lower-case phrases in messages about missing memory, from libraries that have no error class for it."""
+"""Lower-case phrases in messages that memory ran out, from libraries that have no error class for this."""
 
 DIED: Final = "the worker's process died"
 
@@ -126,7 +126,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def says_out_of_memory(text: str) -> bool:
-    """Whether a message reports missing memory."""
+    """Whether a message says that memory ran out."""
     return any(phrase in text.lower() for phrase in MEMORY_PHRASES)
 
 
@@ -184,9 +184,9 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 @contextmanager
 def lost_disk_interrupts(what: str) -> Iterator[None]:
-    """Turn an error of a full disk in the block into OutOfSpaceError, and of a failing disk into DiskLostError. The
-    disk's error may be wrapped in another error. The message is one line: ``what``, the disk's error and the path. A
-    Ctrl-C that pydantic has wrapped in an error is raised unwrapped.
+    """Turn an error of a full disk in the block into OutOfSpaceError, and an error of a failing disk into
+    DiskLostError. The disk's error may be wrapped in another error. The message is one line: ``what``, the disk's error
+    and the path. A Ctrl-C that pydantic has wrapped in an error is raised unwrapped.
     """
     try:
         with interruptions_unwrapped():

@@ -102,8 +102,8 @@ def asked(config: object, report: object) -> None:
 
 
 def continued_by(folder: Path, source: FunctionSource, call: str = "resume") -> str:
-    """Return the Python call, as text, of skipstack's function ``call`` for the study in ``folder`` and the user's
-    function ``source``. A study in the user's own loop continues with ``begin`` instead.
+    """Return, as text, the Python call that continues the study in ``folder``: it calls skipstack's function ``call``
+    with the user's function ``source``. A study in the user's own loop is continued by ``begin`` instead.
     """
     if source.name == asked.__name__ and source.file == Path(__file__).name:
         return f"skipstack.begin({str(folder)!r})"

@@ -42,8 +42,8 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_c
 
 
 def not_inherited() -> None:
-    """Let no process that this process forks from now on inherit its present handlers of SIGTERM and SIGHUP, such as
-    those of a Ray worker.
+    """Prevent later forks of this process from inheriting its present handlers of SIGTERM and SIGHUP, such as the
+    handlers that Ray sets in its workers.
     """
     handlers = (signal.getsignal(number) for number in ENDING)
     _OURS.extend(handler for handler in handlers if callable(handler))

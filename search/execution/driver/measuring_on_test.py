@@ -26,8 +26,8 @@ class Measurement:
 
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
-    """Return the measurement of trial ``number``. It trains the trial again if the last measurement had to report that
-    the weights are lost.
+    """Return the measurement of trial ``number``. It trains the trial again if the last measurement failed because the
+    weights were lost.
     """
     trial = record.trials[number]
     task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)

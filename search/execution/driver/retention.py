@@ -45,8 +45,9 @@ def delete_all_but_logs(folder: StudyFolder) -> None:
 
 
 class Retention:
-    """A reader of events that deletes weights. It keeps those of the best ``search.keep_checkpoints`` trials, as far as
-    ``search.disk_budget`` allows. In a study of a function, the weights are the models that the function reported.
+    """A reader of events that deletes weights. It keeps the weights of the best ``search.keep_checkpoints`` trials, as
+    far as ``search.disk_budget`` allows. In a study of a function, the weights are the models that the function
+    reported.
 
     Always kept, even beyond the budget: the files of running and paused trials, and the weights of the best trial and
     of trials that may still be measured on the test split. Always deleted: the checkpoints of ended trials, and the

@@ -115,7 +115,7 @@ class StudyState:
         )
 
     def enough(self) -> Gain | None:
-        """The expected gain of further trials if ``search.enough`` says to start none; otherwise None."""
+        """The expected gain of further trials if ``search.enough`` lets no further trial start; otherwise None."""
         if self._enough is None or self.record.study.search.enough is None:
             return None
         return self._enough.gain()
@@ -176,7 +176,9 @@ class StudyState:
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
 
     def _is_base(self, proposed: Proposed) -> bool:
-        """Whether the proposed trial is the base. An extension may add the base after other trials."""
+        """Whether the proposed trial is the base. Trial 0 is not the base if the space did not contain the base before
+        an extension.
+        """
         return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:

@@ -69,9 +69,8 @@ def needed(
     cpus: float = 1.0,
 ) -> Resources:
     """The least resources that any trial needs, known before resources are allocated. ``gpus_per_trial``: the share of
-    a GPU for each trial. ``auto`` means the smallest share. It means no GPU if ``device`` is ``cpu``, or if no machine
-    has a GPU or may join with one. ``machines``: the resources of each machine. ``autoscaling``: the machines that may
-    join.
+    a GPU for each trial. ``auto`` means the smallest share; but no GPU if ``device`` is ``cpu``, or if no machine has a
+    GPU or may join with one. ``machines``: the resources of each machine. ``autoscaling``: the machines that may join.
     """
     if gpus_per_trial != "auto":
         return {"cpu": cpus, "gpu": float(gpus_per_trial)} if gpus_per_trial else {"cpu": cpus}

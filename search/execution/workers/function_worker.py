@@ -67,7 +67,7 @@ class FunctionWorker(Worker):
         return result
 
     def close(self) -> None:
-        """End all calls that are still running."""
+        """End all calls that wait to be resumed (``SeedRun.close``)."""
         for run in self._runs:
             run.close()
 

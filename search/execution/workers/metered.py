@@ -29,8 +29,8 @@ class MeteredWorkers(Workers):
 
 @final
 class MeteredWorker(Worker):
-    """Trains with ``worker``, and adds the use of the machine to the result of each epoch. If an epoch is only read
-    from a checkpoint, the use is that of the reading.
+    """Trains with ``worker``, and adds the use of the machine to the result of each epoch. If an epoch's result is only
+    read from a checkpoint, the use of the machine while reading is measured.
     """
 
     def __init__(self, task: TrialTask, worker: Worker) -> None:
@@ -41,7 +41,7 @@ class MeteredWorker(Worker):
         """Train the next epoch, and return its result with its usage; None if there is no further epoch."""
         process = psutil.Process()
         for percent in (process.cpu_percent, psutil.cpu_percent):
-            percent()  # the next call counts from here
+            percent()  # the next call returns the use since this one
         result = self._worker.run_epoch()
         if result is None:
             return None

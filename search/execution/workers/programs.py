@@ -23,8 +23,8 @@ def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
 
 
 def program_of(task: TrialTask, trials: int) -> TrialTask | None:
-    """Return a task that describes the batched program of ``trials`` trials like this one, with as many seeds as all of
-    them; None if this trial trains by itself. Trials with equal programs may train together.
+    """Return a task that describes the batched program of ``trials`` trials like this one, with as many seeds as these
+    trials have together; None if this trial trains by itself. Trials with equal programs may train together.
     """
     config = shared_config(task.config, on_cpu=task.device == "cpu")
     if config is None or task.time_left is not None or task.share > 1:

@@ -15,8 +15,8 @@ class TrialFiles:
     """Reads and writes the files in the folder of a trial, for one ``attempt`` at the trial.
 
     A machine that has lost its connection to the cluster continues to train while the trial is retried elsewhere. It
-    could replace the best weights by those of an earlier epoch. So an attempt may no longer write once an attempt with
-    a higher number has started.
+    could replace the best weights by weights of an earlier epoch. So an attempt may no longer write once an attempt
+    with a higher number has started.
     """
 
     def __init__(self, folder: Path, attempt: int) -> None:

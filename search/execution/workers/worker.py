@@ -55,7 +55,7 @@ class TrainingWorker(Worker):
     Training depends only on the config and the seeds. So an epoch that is repeated after a crash gives the same result
     (on a GPU, up to the last bits). An epoch that was trained but not reported is read from the checkpoint. If seeds
     race (train in groups, one after another), each group after the first has its own two files. After the last epoch of
-    such a group, the group's best weights are appended to those of earlier groups.
+    such a group, the group's best weights are appended to the best weights of earlier groups.
 
     ``together``: joins trials of this process that can train as one batched program. A trial trains by itself if
     ``together`` is None, or if it has a time limit, since an epoch of the program takes the time of all its lanes. On a
@@ -136,7 +136,7 @@ class TrainingWorker(Worker):
         self.files.write(BEST, weights_R, notes)
 
     def _join_best(self) -> None:
-        """Append the best weights of this group of racing seeds to those of earlier groups. May run more than once."""
+        """Append the best weights of this group of racing seeds to the earlier groups' weights. Can be repeated."""
         found = self.files.read(BEST)
         if found is None:
             return  # no epoch had a score
@@ -196,7 +196,7 @@ class TrainingWorker(Worker):
     def test(cls, task: TrialTask) -> Measured:
         """Measure each lane with the weights of the trial's best epoch on the test split, and return scores, losses and
         each sentence's counts. The ranking measure is computed from the sums of these counts, and so agrees with the
-        counts bit for bit. Raises WeightsLostError if the weights are missing, damaged, or those of another epoch.
+        counts bit for bit. Raises WeightsLostError if the weights are missing, damaged, or of another epoch.
         """
         load_sent(task.code)
         torch.set_num_threads(1)
@@ -299,8 +299,8 @@ def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> Pre
 
 
 def evaluated_corpus(store: Path, data: DataConfig, vectors: Path | None) -> PreparedCorpus:
-    """The prepared corpus for a trained network, whose weights include pretrained vectors of words. So only vectors of
-    tokens are read.
+    """The prepared corpus for a trained network. The weights of such a network include pretrained vectors of words, so
+    only vectors of tokens are read.
     """
     return corpus_of(store, data, vectors if isinstance(data.vectors, TokenVectors) else None)
 

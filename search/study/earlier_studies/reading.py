@@ -21,13 +21,13 @@ from skipstack.spaces.space import Point
 from skipstack.spaces.trial import as_network
 
 INFORMATIVE = ("completed", "stopped", "diverged")
-"""The reasons of a trial's end that tell something about its config, unlike faults."""
+"""The reasons of a trial's end after which its scores say something about its config, unlike faults."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsableTrials:
-    """The usable trials of an earlier study. ``observed``: those on the new study's corpora. ``elsewhere``: those on
-    other corpora. ``left_out``: the number of trials that cannot be used, by reason.
+    """The usable trials of an earlier study. ``observed``: the trials on the new study's corpora. ``elsewhere``: the
+    trials on other corpora. ``left_out``: the number of trials that cannot be used, by reason.
     """
 
     observed: list[Observed] = field(default_factory=list)
@@ -93,8 +93,8 @@ class TrialFinder:
         """Return the recording of a trial if the new study can reuse its results, otherwise None.
 
         Trials are reused only in studies whose resource is epochs. The trial must be ``whole`` or have diverged. Its
-        number of epochs, its seeds and its study's seed must be those of the new study. Its seeds must not have raced.
-        If it has a score, its weights must be on the disk.
+        number of epochs, its seeds and its study's seed must be the same as in the new study. Its seeds must not have
+        raced. If it has a score, its weights must be on the disk.
         """
         study, search = self.study, self.study.search
         diverged = trial.reason == "diverged" and trial.config.epochs == study.space.base.epochs
@@ -109,7 +109,7 @@ class TrialFinder:
 
 
 def _ranked(path: str, record: StudyRecord, scored: Mapping[int, tuple[Point, float]]) -> Iterator[Candidate]:
-    """Yield the trials in ``scored``, each with its rank among those on the same corpus. ``scored``: the point of each
+    """Yield the trials in ``scored``, each with its rank among the trials on its corpus. ``scored``: the point of each
     usable trial on another corpus, and the similarity of that corpus, by the trial's number.
     """
     ranks: Counter[str] = Counter()

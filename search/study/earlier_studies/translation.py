@@ -85,7 +85,7 @@ class Translation:
 
         A corpus with the same content and measure replaces it, whatever the name. The similarity is then None. Without
         such a corpus, the new study's only corpus replaces it. Raises UserError if the new study has several corpora
-        but none that is the same, or if the similarity cannot be computed.
+        but none with the same content and measure, or if the similarity cannot be computed.
         """
         content = (theirs.fingerprint, theirs.measure)
         same = [own for own in self._corpora.values() if (own.fingerprint, own.measure) == content]

@@ -38,9 +38,9 @@ def warm_starts(
 
     A trial counts if it has reported, has ended without a fault, and its config lies in the new study's space. On an
     axis that the earlier study did not have, a trial has the value of the earlier study's base. A trial that occurs in
-    several earlier studies counts once. It can be reused if it can be reused from one of them. The proposer learns from
-    trials on a corpus with the same content, whatever the corpus's name or path. Of these, a trial that is incomplete
-    in the new study counts as stopped (``comparable.py``). Scores on other corpora are not comparable, so the best
+    several earlier studies counts once, preferably from a study from which it can be reused. The proposer learns from
+    trials on a corpus with the same content, whatever the corpus's name or path. If such a trial would be incomplete in
+    the new study, it counts as stopped (``comparable.py``). Scores on other corpora are not comparable, so the best
     trials there are only tried first (``suggestions.py``).
 
     ``earlier``: the records of the earlier studies, by folder. ``corpora``: the new study's prepared corpora.

@@ -23,10 +23,10 @@ def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
     another), it is a single pair of the number of seeds and their score. The number is 1 if the trial was not trained
     to its end.
 
-    A complete trial has used the full resource of a trial of ``study``. If the resource is epochs, these are all
-    epochs. If it is seconds, these are the maximum of seconds, or all epochs. If seeds race, all seeds were trained to
-    the end. The same holds if the trial's own seeds raced. A trial with another number of epochs in its config is never
-    complete, since its learning rates may depend on that number.
+    A complete trial has used the full resource of a trial of ``study``. If the resource is epochs, the trial has
+    trained all epochs. If it is seconds, the trial has used the scheduler's maximum of seconds, or trained all epochs.
+    If seeds race in either study, as many seeds as a trial of ``study`` has were trained to the end. A trial with
+    another number of epochs in its config is never complete, since its learning rates may depend on that number.
     """
     epochs = study.space.base.epochs
     alike = trial.config.epochs == epochs

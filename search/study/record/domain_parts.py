@@ -14,7 +14,7 @@ RANGES = 3
 """The number of ranges into which a continuous domain, or a range of more than ``LISTED`` values, is divided."""
 
 LISTED = 8
-"""The maximum number of values of a range with a step that tables show one by one."""
+"""Tables show the values of a range with a step one by one if it has at most this number of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[DomainPa
 
 
 def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
-    """Round the cuts to the fewest digits, at least two, that keep all bounds distinct. Empty if no digits do."""
+    """Round the cuts to the fewest digits, 2 to 17, that keep all bounds distinct. Empty if 17 digits do not."""
     for digits in range(2, 18):
         rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
         bounds = [low, *rounded, high]

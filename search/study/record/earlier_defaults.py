@@ -1,4 +1,4 @@
-"""Adds the former default of ``composition`` to stacks that ledgers of earlier versions have as values of axes.
+"""Adds the former default of ``composition`` to stacks among the values of axes in ledgers of earlier versions.
 
 Before version 0.3.0, a stack without ``composition`` had composition 2; now it has 0. Ledgers have always had every
 field of the base. But if the value of an axis is a mapping, such as a whole stack, earlier ledgers have only the fields
@@ -13,7 +13,7 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig
 
 COMPOSITION: Final = 2
-"""The composition that a stack without one had in earlier versions."""
+"""The value that earlier versions used for a stack without ``composition``."""
 
 
 def completed_study(study: StudyConfig) -> StudyConfig:

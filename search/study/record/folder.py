@@ -107,7 +107,7 @@ class StudyFolder:
 
 
 def delete_checkpoints(folder: Path) -> None:
-    """Delete all files from which the trial in ``folder`` would continue. Another process may also do so."""
+    """Delete all files from which the trial in ``folder`` would continue. Another process may do the same meanwhile."""
     (folder / CHECKPOINT).unlink(missing_ok=True)
     for further in [*folder.glob(GROUP.format("*")), folder / CALL_CHECKPOINTS]:
         while further.exists():

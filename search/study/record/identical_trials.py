@@ -8,10 +8,10 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.short_names import names_by_path
 
 FEWEST: Final = 3
-"""The minimum number of different configs."""
+"""The minimum number of different configs for which equal scores are reported to the user."""
 
 FEWEST_COARSE: Final = 10
-"""The minimum number of different configs if scores may be equal by chance, such as accuracies on ten examples."""
+"""The same minimum if scores may be equal by chance, such as accuracies on ten examples."""
 
 NAMED: Final = 3
 """The maximum number of trials, and of axes, that the line for the user names."""

@@ -22,8 +22,8 @@ SEEN: Final = 2_000
 """After a cut, a reader searches the log for the last ``SEEN`` bytes that it has read, and continues after them."""
 
 TAKEN_BACK: Final = 3
-"""The maximum number of searches for these bytes. Before each further search, the reader drops the last line that it
-has read, since the writer may have removed lines at the end.
+"""The maximum number of searches for the last ``SEEN`` bytes. Before each further search, the reader drops the last
+line that it has read, since the writer may have removed lines at the end.
 """
 
 

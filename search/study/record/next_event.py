@@ -80,7 +80,7 @@ def wrong_event(number: int, event: Event, error: UserError | ValidationError) -
 
 
 def check_lanes(lanes: Mapping[str, int], seeds: int, ranking: str) -> None:
-    """Raise UserError if a metric has more values than there are ``seeds``, or if the metric ``ranking`` has fewer.
+    """Raise UserError if a metric has more values than the number of ``seeds``, or if the metric ``ranking`` has fewer.
     ``lanes``: the number of values of each metric, by its name.
     """
     for name, count in lanes.items():

@@ -54,7 +54,7 @@ class Phases:
         self._time = 0.0
         self._queues = False
         self._says_who_waits = False
-        """Whether the ledger says when a worker starts a trial. True from the first such event on."""
+        """Whether the ledger says when a worker starts a trial. True from the first ``Begun`` event on."""
 
     def happened(self, event: Event) -> None:
         """Update the phases with the next event."""
@@ -115,6 +115,6 @@ class Phases:
             self.over.append(PhaseSpan(number, phase, began, time, state))
 
     def _leave(self, time: float) -> None:
-        """End all phases but pauses at ``time``, since no worker is running any more."""
+        """End at ``time`` all phases except pauses, since no worker is running any more."""
         for number in [number for number, (phase, _) in self._now.items() if phase != "paused"]:
             self._end(number, time, "interrupted")

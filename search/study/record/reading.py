@@ -43,11 +43,11 @@ def is_finished(path: Path) -> bool:
 
 @dataclass(slots=True)
 class LastAblation:
-    """The last ablation of a study. No other one can be unfinished, since none starts before the previous one ends.
+    """The last ablation of a study. No earlier one can be unfinished, since none starts before the previous one ends.
 
     ``number``: its number. ``plan``: its plan; None if it was interrupted before it was planned. ``finished``: whether
-    it is finished. If the ablation has several parts (``AblationPlanned``), all three are those of its last part so
-    far.
+    it is finished. If the ablation has several parts (``AblationPlanned``), each with its own number, these fields
+    describe the last part so far.
     """
 
     number: int
@@ -134,10 +134,10 @@ def _empty(path: Path) -> UserError:
 
 
 def events_of_trials(ledger: Ledger, trials: Collection[int] | None, ablation: int | None = None) -> list[Event]:
-    """Read the events of the given ``trials`` (None means all trials), and those about the study itself, in order.
+    """Read the events of the given ``trials`` (None means all trials), and events about the study itself, in order.
 
-    ``ablation``: the number of an ablation whose events to read; None means those of the search. Raises UserError as
-    ``Ledger.whole`` does, and if the study does not have the ablation.
+    ``ablation``: the number of an ablation whose events to read; None means the events of the search. Raises UserError
+    as ``Ledger.whole`` does, and if the study does not have the ablation.
     """
     found = ledger.whole(lambda: list(_found(ledger, trials, ablation)))
     if not found and ablation is not None:

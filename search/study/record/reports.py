@@ -125,7 +125,7 @@ class Reports(Sequence[Reported]):
         return bool(self._forms) and bool(self._forms[0][1][REST.index("seeds")])
 
     def best(self) -> int | None:
-        """Return the index of the report with the highest finite score (in a tie, the first); None without one."""
+        """Return the index of the report with the highest finite score (in a tie, the first); None if there is none."""
         scores = self.scores
         highest = max(filter(math.isfinite, scores), default=None)
         return None if highest is None else scores.index(highest)

@@ -1,8 +1,8 @@
 """Scores of trials whose seeds race.
 
 Such a trial trains its seeds in groups, one after another, each from epoch 1. It ends when it is stopped or has trained
-all seeds. Its score is the mean over the seeds of all complete groups. Before any group is complete, the score is that
-of the first group. Each group counts with its own best epoch, and the weights of that epoch are kept.
+all seeds. Its score is the mean over the seeds of all complete groups. Before any group is complete, the score is the
+score of the first group. Each group counts with its own best epoch, and the weights of that epoch are kept.
 """
 
 import math
@@ -12,7 +12,7 @@ from skipstack.search.ledger.events import Metrics, Reported
 
 
 def groups(reports: Sequence[Reported]) -> list[list[Reported]]:
-    """Split the reports of a trial into those of each group of seeds, in the order of training."""
+    """Split the reports of a trial by groups of seeds, in the order of training."""
     by_seeds: dict[tuple[int, ...], list[Reported]] = {}
     for report in reports:
         by_seeds.setdefault(report.seeds, []).append(report)

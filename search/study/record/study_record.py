@@ -119,8 +119,8 @@ class StudyRecord:
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Add a report to its trial. If it completes a further group of racing seeds, they become seeds of the trial.
-        ``number``: the report's event number.
+        """Add a report to its trial. If it completes a further group of racing seeds, the group is added to the
+        trial's seeds. ``number``: the report's event number.
         """
         trial = self.trials[event.trial]
         trial.reports.append(event, number)

@@ -37,7 +37,7 @@ class TrialRecord:
     objective. ``replicates``: the replicates of each seed of a function.
 
     ``reused``: the event by which it took over the results of an earlier trial; None if it is trained. ``decisions``:
-    the decisions at rungs, and all that did not continue the trial. ``paused``: whether it waits at a rung. ``reason``,
+    the decisions at rungs, and all decisions to end or pause it. ``paused``: whether it waits at a rung. ``reason``,
     ``message``: the reason of its end, and a message on it; None and empty before its end. ``starts``: the number of
     times that it was started or continued. ``waits``: whether it waits for a worker. ``measured_now``: whether a worker
     is measuring it on the test split. ``retries``: its retries after faults.
@@ -45,8 +45,8 @@ class TrialRecord:
     ``tested``: its metrics on the test split; empty before they are measured. ``packed``: the measure's counts for each
     test sentence; None if there are none. ``documents``: the number of sentences of each document of the test split;
     empty if the corpus does not mark documents. ``untested``: its failed measurements on the test split. ``given_up``:
-    the message of the last failed measurement; None if it is repeated, or none has failed. ``happened``: the event
-    numbers of its proposal, its end and its measurement on the test split. ``note``: what a user wrote about it.
+    the message of the last failed measurement if the measurement is not repeated; otherwise None. ``happened``: the
+    event numbers of its proposal, its end and its measurement on the test split. ``note``: a user's note on it.
     """
 
     number: int
@@ -169,9 +169,9 @@ class TrialRecord:
 
     @property
     def weights_epoch(self) -> int | None:
-        """The epoch in the trial's weights file if it holds the weights of the best epoch; None if that is unknown.
+        """The epoch that the trial's weights file states if it holds the best weights; None if that epoch is unknown.
 
-        The file may have another epoch if a machine was lost with the best weights. The epoch is unknown if the seeds
+        The file may state another epoch if a machine was lost with the best weights. The epoch is unknown if the seeds
         race, since each group has its own best epoch, and if the trial has no best epoch, was reused, or was trained
         again for its test.
         """
@@ -219,7 +219,7 @@ class TrialRecord:
     @property
     def test(self) -> dict[int, float]:
         """The test score of each seed; empty if the trial was not tested. If a function reported test scores with its
-        epochs, those of the best epoch count.
+        epochs, the test scores of the best epoch count.
         """
         measured = self.tested
         if not measured and self.score is not None and self.best is not None:

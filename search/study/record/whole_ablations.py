@@ -22,8 +22,8 @@ from skipstack.search.study.record.trial_record import TrialRecord
 def whole_ablations(record: StudyRecord) -> dict[int, StudyRecord]:
     """Return the ablations of a study that compare rows, by number, each with its arms and the seeds of all its rounds.
 
-    A round counts for a row once its trial is trained to its end and, if the row was tested, is tested as well. It
-    counts only if all rounds before it do.
+    A round counts for a row once the row's trial in this round is trained to its end and, if the row was tested before,
+    is tested as well. It counts only if all rounds before it do.
     """
     rounds = defaultdict[int, list[StudyRecord]](list)
     for own in record.ablations.values():

@@ -33,7 +33,7 @@ FORMER_KEYS: Final = {
     **dict.fromkeys(("asha", "hyperband", "median", "keep_best"), "scheduler"),
     "evolution": "proposer",
 }
-"""The keys of ``search`` in version 0.1.0 that no longer exist, each with the key of which it is now a ``kind``."""
+"""Former keys of ``search`` (in version 0.1.0), each with the present key that has the former key as a ``kind``."""
 
 
 PartOfBase = Annotated[dict[str, Any], PartOf(TrialConfig)]
@@ -97,7 +97,7 @@ class ValueSource:
         return UserError(at(path, lines=self.lines, file=self.name) + message)
 
     def at_scale(self, scale: str) -> "ValueSource":
-        """Return this source for the study at a scale: the lines of overridden fields are those in the scale."""
+        """Return this source for the study at a scale: a field that the scale overrides has its line in the scale."""
         lines = self.lines or {}
         own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
         return ValueSource(self.name, {**lines, **own})
@@ -224,8 +224,8 @@ def _over(below: Raw, above: FileContent | Scale, source: ValueSource) -> Raw:
 def changed(below: Raw, paths: Collection[str]) -> Raw:
     """Return, for each axis, the paths that were changed after the axis was given.
 
-    ``below``: the study without its last part. ``paths``: the paths that the last part fixes, replaces or removes.
-    Nothing was changed after these themselves.
+    ``below``: the study without its last part. ``paths``: the paths that the last part fixes, replaces or removes. An
+    axis at one of these paths gets no paths, since nothing was changed after it.
     """
     return {
         path: () if path in paths else (*below["changed"].get(path, ()), *paths)
@@ -235,7 +235,7 @@ def changed(below: Raw, paths: Collection[str]) -> Raw:
 
 def merged(below: Any, above: Any) -> Any:
     """Merge ``above`` into ``below``, field by field. A mapping with another ``kind``, or a value that is not a
-    mapping, replaces the one below it.
+    mapping, replaces the value below it.
     """
     if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above

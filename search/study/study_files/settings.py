@@ -160,8 +160,8 @@ def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> 
 
 
 def _put(tree: Any, names: Sequence[str], value: Any) -> Any:
-    """Return the tree with ``value`` at the path ``names``. A new ``kind`` removes the mapping's other fields, and null
-    in place of a kind removes the mapping.
+    """Return the tree with ``value`` at the path ``names``. A new ``kind`` removes the mapping's other fields. Null as
+    a ``kind`` replaces the mapping by null.
     """
     if not names:
         return value

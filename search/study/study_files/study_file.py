@@ -82,9 +82,9 @@ def load_study(
     or a mapping, the working directory.
 
     ``given``: the name of a preset, the path of a file, or a mapping. ``scale``: one of ``scales()``; it is appended to
-    the name of the study. ``corpus``: a named corpus or ``grammar``. ``overrides``: values that replace those of the
-    study: texts ``PATH=VALUE`` with the value in YAML, or a mapping of Python values by path. A path is a field of the
-    base (``model.stack.hidden=32``), a field of the search (``search.scheduler=none``), a whole axis
+    the name of the study. ``corpus``: a named corpus or ``grammar``. ``overrides``: values that replace values of the
+    study, given as texts ``PATH=VALUE`` with the value in YAML, or as a mapping of Python values by path. A path is a
+    field of the base (``model.stack.hidden=32``), a field of the search (``search.scheduler=none``), a whole axis
     (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints``, ``name`` or ``about``.
     ``constraints+=NAME`` adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the
     fields of these names. ``function``: the function that trials call; None if they train networks. With a function,

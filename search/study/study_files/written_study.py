@@ -1,4 +1,4 @@
-"""Writes a trial's config as a study file. The file trains this config alone, and can be the base of another search."""
+"""Writes a trial's config as a study file, which trains this config alone. With axes added, it is a new search."""
 
 from typing import Any
 

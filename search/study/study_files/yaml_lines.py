@@ -107,7 +107,7 @@ def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
 
 def write_yaml(data: Any) -> str:
     """Write plain data (JSON values) as YAML. ``read_yaml`` reads the same data. An innermost mapping or list
-    takes a line, if it fits.
+    is written on one line if it fits.
     """
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
     return text

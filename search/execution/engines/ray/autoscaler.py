@@ -23,7 +23,7 @@ HEAD: Final = "node:__internal_head__"
 """Name of a resource that only the cluster's head has."""
 
 SIGNS: Final = ("RAY_enable_autoscaler_v2", "RAY_NODE_TYPE_NAME", "RAY_USAGE_STATS_KUBERAY_IN_USE")
-"""Environment variables of a head whose autoscaler runs on another machine, as on Kubernetes."""
+"""Environment variables of a head whose autoscaler runs in another container or machine, as on Kubernetes."""
 
 
 def autoscaling() -> Autoscaling | None:
@@ -58,8 +58,9 @@ def _asked_of(head: str) -> dict[str, Any] | None:
 
 
 def autoscaler_at(address: str) -> dict[str, Any] | None:
-    """Return the result of ``_kinds`` for the autoscaler of the cluster at ``address``; None without one. If the
-    autoscaler's config cannot be read, both values are None. Runs on the head.
+    """Return the result of ``_kinds`` for the autoscaler of the cluster at ``address``; None if it has none. Both
+    values are None if the autoscaler's config cannot be read, or if the autoscaler runs elsewhere (``SIGNS``). This
+    function runs on the head.
     """
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []

@@ -82,7 +82,7 @@ TOLD_EVERY: Final = 30.0
 
 class RayEngine(Engine):
     """Runs trials in actors of a Ray cluster: the cluster at ``address``, or one that this process has joined already.
-    Without either, a new cluster is started on this machine. ``close`` ends such a cluster, and restores the settings
+    Without either, a new cluster is started on this machine. ``close`` ends the new cluster, and restores the settings
     of the process and of Ray. Raises UserError if no cluster answers, or if it has no resources for ``device``.
 
     ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the share that the trial needs
@@ -118,7 +118,9 @@ class RayEngine(Engine):
         self._unseeing: str | None = None
         """A line for the user about machines that do not see the study's folder; None if all see it."""
         self._new_machines: NewMachines | None = None
-        """Asks machines that join whether they see the study's folder; None once one machine does not see it."""
+        """Asks machines that join whether they see the study's folder. None if files cannot be copied, or once a
+        machine is known that does not see the folder.
+        """
         self._machines: Machines = {}
         """The machines of the cluster, as last listed."""
         self._looked = self._told = -math.inf

@@ -13,7 +13,7 @@ IN_A_ROW: Final = 3
 """Number of failures in a row, without a result in between, after which a GPU is excluded."""
 
 TRIALS_IN_A_ROW: Final = 2
-"""Minimum number of different trials among these failures, since a single trial may itself be the cause."""
+"""Minimum number of different trials among the ``IN_A_ROW`` failures, since a single trial may be the cause."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def nodes() -> list[dict[str, Any]]:
 
 def draining() -> frozenset[str]:
     """Node ids of machines whose removal was announced. Empty if this Ray lacks the private function that returns the
-    ids (``docs/decisions/private-names.md``).
+    ids (``docs/decisions/private-names.md``), and in a Ray client of a remote cluster.
     """
     try:
         from ray._private.state import state
@@ -95,7 +95,7 @@ def check_this_machine() -> None:
 
 
 def raylet_socket() -> Path | None:
-    """The socket of the raylet (Ray's process that manages a machine) of this machine; None in a Ray client of a remote
+    """The socket of this machine's raylet (Ray's process that manages a machine); None in a Ray client of a remote
     cluster. The socket shows whether the raylet still listens, and its path contains the folder of Ray's logs. Ray's
     public interface gives neither the raylet's state nor this folder.
     """

@@ -84,7 +84,7 @@ class Slot:
     measures: int | None = None
     is_fence: bool = False
     since: float = field(default_factory=time.monotonic)
-    """Time at which the slot was opened or last had work."""
+    """Time at which the slot was opened, its process started, or it last had work, whichever is latest."""
 
     @property
     def has_work(self) -> bool:
@@ -289,7 +289,7 @@ class StudyLoop:
             return None
         if allotment.shares is None:
             return allotment.resources
-        if (task := self._draw()) is None:  # each trial has its own resources
+        if (task := self._draw()) is None:  # the slot is for this trial, since shares differ
             return None
         self._waiting.append(task)
         needs = self._needs(task)
@@ -393,7 +393,7 @@ class StudyLoop:
 
     def _fence(self, slot: Slot) -> None:
         """Request a fence for the GPU share that a slot frees, since Ray would give the share to the next slot. A fence
-        may get another GPU: it then stays open for ``IDLE_SECONDS``, so that a further fence may get the right one.
+        may get another GPU: it then stays open for ``IDLE_SECONDS``, so that a further fence may get the excluded one.
         """
         if slot.resources.get("gpu"):
             self._unfenced.append(slot.resources["gpu"])

@@ -61,8 +61,8 @@ versions of Ray and of Python, then this process's versions of Ray and of Python
 """
 
 WORKER_LOGS: Final = ("worker-*.err", "raylet.err")
-"""Logs that may show why a worker does not start. The first is the worker's own log. The second, for a worker without a
-log, is that of the raylet (Ray's process that manages a machine).
+"""Logs that may show why a worker does not start: the worker's own log or, for a worker without a log, the log of the
+raylet (Ray's process that manages a machine).
 """
 
 Value = TypeVar("Value")
@@ -209,8 +209,8 @@ def _name(node: Mapping[str, Any]) -> str:
 
 
 class Question(Generic[Value]):
-    """Runs the function ``question`` in a process of the cluster, in the background. ``options``: Ray's options of the
-    task. The task reserves no CPU, so that it takes none from the trials.
+    """Runs the function ``question`` as a Ray task, in the background. ``options``: Ray's options for the task. The
+    task reserves no CPU, so that it takes none from the trials.
     """
 
     def __init__(self, question: Callable[[], Value], **options: Any) -> None:

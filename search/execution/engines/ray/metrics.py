@@ -20,8 +20,9 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. ``about``: its description. ``label``: the name of its label; the metric then has a number for each
-    value of the label. Without a label, it has a single number. ``counts``: whether it is a counter, which only grows.
+    """A metric. ``about``: its description. ``label``: the name of its label; a metric with a label has a number for
+    each value of the label. Without a label, it has a single number. ``counts``: whether it is a counter, which only
+    grows.
     """
 
     name: str
@@ -55,7 +56,7 @@ Put = Callable[[Metric, float, str | None], None]
 
 class StudyGauges:
     """A reader of events that updates the metrics. ``record`` returns the study's record, which has applied the event
-    already. ``put`` sets a metric. Counters begin at the creation of this object.
+    already. ``put`` sets a metric. Counters count from the creation of this object on.
     """
 
     def __init__(self, record: Callable[[], StudyRecord], put: Put) -> None:

@@ -54,7 +54,7 @@ class Preflight:
         )
 
     def answer(self) -> "Answer":
-        """Check this machine."""
+        """Check whether this machine sees the study's folder, and whether it can train."""
         return Answer(self.mark.unseen() is None, self.trouble())
 
     def trouble(self) -> str | None:

@@ -34,7 +34,7 @@ failed, so that the driver decides whether its trials are retried.
 
 UNLESS_SAID: Final = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker without a share of a GPU sees no GPU
-    "RAY_gcs_server_request_timeout_seconds": "20",  # calls to a lost head fail after this
+    "RAY_gcs_server_request_timeout_seconds": "20",  # calls to a lost head fail after this time
     "RAY_gcs_rpc_server_reconnect_timeout_s": "600",  # after this time without its head, Ray ends this process
 }
 """Environment variables for this process and for a cluster that is started here, unless the user has set them."""

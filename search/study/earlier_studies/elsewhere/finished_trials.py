@@ -1,4 +1,4 @@
-"""Writes trials that were run by another tool as the folder of a finished study."""
+"""Writes the folder of a finished study from trials that were run by another tool."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ class FinishedTrial:
 
     ``values``: its values, by axis; some may be missing. ``curve``: the score of each epoch, in order; may be empty.
     ``began``, ``ended``: its start and its end, in Unix seconds. ``reason``: the reason why it ended. ``message``: the
-    error of a failed trial, or a note on how another trial ended; may be empty.
+    error if it failed, otherwise a note on how it ended; may be empty.
     """
 
     values: Mapping[str, Any]
@@ -73,7 +73,7 @@ class FinishedSearch:
 def write_study(search: FinishedSearch, folder: Path) -> None:
     """Write a search into ``folder``, as a finished study of a function.
 
-    Trials without a value on some axis are left out. The base of the study is the first of the other trials, since
+    Trials without a value on some axis are left out. The base of the study is the earliest remaining trial, since
     other tools do not record a base. Raises UserError if no trial with a value on every axis has a score, if a value
     lies outside of its axis, and if the folder exists.
     """

@@ -1,5 +1,5 @@
-"""Reads the trials of a Ray Tune experiment: each has a folder with ``params.json`` and ``result.json``. Its search
-space is passed as objects of Tune, so Tune itself is not imported.
+"""Reads the trials of a Ray Tune experiment: each has a folder with ``params.json`` and ``result.json``. The
+experiment's search space is passed as objects of Tune, so Tune itself is not imported.
 """
 
 import json
@@ -30,7 +30,7 @@ FAILED = "ERROR"
 
 
 GRID: Final = ".grid_search"
-"""The end of the flat name of a parameter with ``tune.grid_search(VALUES)``, which returns the mapping
+"""The end of the dotted path of a parameter with ``tune.grid_search(VALUES)``, which returns the mapping
 ``{"grid_search": VALUES}``.
 """
 

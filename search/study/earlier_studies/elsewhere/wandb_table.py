@@ -1,6 +1,6 @@
 """Reads the runs of a Weights & Biases project from a table, which the project's web page exports as CSV.
 
-Their axes may be given as the parameters of the sweep that started them.
+The axes may be given as the parameters of the sweep that started the runs.
 """
 
 import csv
@@ -25,7 +25,7 @@ from skipstack.spaces.function import Direction
 from skipstack.spaces.python_space import choice, lognormal, loguniform, normal, randint, uniform
 
 STATE, CREATED, RUNTIME = "State", "Created", "Runtime"
-"""The optional columns of the table beside those of configs and metrics."""
+"""The optional columns of the table, besides the columns of configs and metrics."""
 
 FAILED = ("crashed", "failed")
 

@@ -160,7 +160,7 @@ class CopyingWorker(Worker):
             self._sent: Mapping[str, Version] = {}
             here, self._place = leaving.enter_context(copying.placed(task, trains=True))
             if task.attempt > 1 or task.earlier or task.reported:  # otherwise no worker has trained the trial before
-                self._check_goes_on()  # an earlier worker may have lost its folder after the trial ended
+                self._check_goes_on()  # the trial may have ended before its last worker lost its folder
                 sizes = self._server.begin(task.number, task.attempt)
                 unpacked(sizes, partial(self._server.file_piece, task.number), here.folder)
                 self._sent = self._place.files()

@@ -31,7 +31,7 @@ class FileServerActor(FileServer):
         self._shared: dict[tuple[str, str, int], Any] = {}
 
     def shared_piece(self, store: str, name: str, start: int) -> "list[ray.ObjectRef[bytes]]":
-        """Return a list with the reference to a piece of a store. Ray would replace a bare reference by the piece."""
+        """Return a list with one item: the reference to a piece of a store, which the client fetches by itself."""
         key = store, name, start
         with self._counting:
             known = self._shared.get(key)
@@ -42,9 +42,9 @@ class FileServerActor(FileServer):
 
 @final
 class RemoteFileServer(FileService):
-    """Client of the file server of ``folder``, which runs as ``actor``. Methods raise the server's errors. If the
-    server does not answer, they raise an OSError that names the folder. Such an error is handled like that of a lost
-    disk: the call is retried, and then the study is interrupted.
+    """Client of the file server that runs as ``actor`` for ``folder``. Methods raise the server's errors. If the
+    server does not answer, they raise an OSError that names the folder. Such an error is handled like a lost disk: the
+    call is retried, and then the study is interrupted.
     """
 
     def __init__(self, actor: ActorHandle, folder: Path) -> None:

@@ -106,7 +106,7 @@ class Scratch:
         self.close()
 
     def is_there(self) -> bool:
-        """Whether the locked folder still exists. It may have been removed, and perhaps created again."""
+        """Whether the locked folder still exists. False also if it was removed and created again."""
         return is_named(self._lock, self._descriptor)
 
 
