@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 FILES: Final = "skipstack.files"
-"""The tag of a run that holds the ``made_of`` of the publication whose files were last written to the run."""
+"""A tag of a run: the ``made_of`` of the publication whose files were last written to the run."""
 
 PUBLISHED: Final = "skipstack.published"
-"""The tag of a study's run that holds the ``made_of`` of the latest publication that was written completely."""
+"""A tag of a study's run: the ``made_of`` of the latest publication that was written completely."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
