@@ -266,7 +266,7 @@ class Run:
 
     def _begin_publishing(self, *, mlflow: bool = True) -> None:
         """Start a process for MLflow and another for the listeners. Both read the ledger and pass its events on.
-        ``mlflow``: whether MLflow's store may lack events.
+        ``mlflow``: whether MLflow's store may lack events; if not, only the listeners' process is started.
         """
         execution, folder = self.execution, self.folder
         if mlflow and is_installed("mlflow"):
@@ -491,8 +491,8 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def next_part(run: Run) -> PreparedAblation | None:
-    """Prepare the part of an ablation that follows a finished ``run`` of one of its parts (``prepare_next_part``). None
-    if no part follows, and for a search.
+    """Prepare the next part of an ablation (``prepare_next_part``), once the ``run`` of an earlier part is finished.
+    None if no part follows, and for the run of a search.
     """
     return None if run.ablation is None else prepare_next_part(run.folder.path, code=_code(run.execution))
 

@@ -61,7 +61,7 @@ class Study:
 
     @property
     def best_config(self) -> "Subject":
-        """The config of the best trial: the base's, with the values of ``best_params``. For a function,
+        """The config of the best trial: the base config with the values of ``best_params``. For a function,
         ``best_config.values`` has all arguments.
         """
         return self.record.best.config

@@ -13,8 +13,8 @@ from skipstack.spaces.function import ELSEWHERE, FunctionSource
 from skipstack.spaces.space import Space
 
 KINDS: Final = ("tpe", "gp", "evolution", "random", "grid")
-"""The kinds of proposers that another tool can ask. The other kinds need a base config or a list of points, which only
-a study of skipstack's has.
+"""The kinds of proposers that another tool can ask. The other built-in kinds need a base config or a list of points,
+which only a study of skipstack's has.
 """
 
 ProposerOptions = str | Mapping[str, Any]

@@ -31,7 +31,7 @@ Label = str | int | float | bool | None
 """The type of a choice's value in Optuna."""
 
 NAME: Final = "skipstack/{}"
-"""The name of the study in Optuna, the same as its experiment's name in MLflow."""
+"""The name of the study in Optuna, the same as the default name of its experiment in MLflow."""
 
 
 def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:

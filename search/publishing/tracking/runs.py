@@ -94,7 +94,7 @@ class ExpectedRuns:
 
     @property
     def experiment(self) -> str:
-        """The name of the experiment in MLflow that has the study's runs."""
+        """The name of the MLflow experiment for the study's runs, unless the environment names another."""
         return experiment_of(self.record.study)
 
     @property
@@ -385,7 +385,9 @@ def _row_tags(row: RowComparison) -> dict[str, str]:
 
 
 def experiment_of(study: StudyConfig) -> str:
-    """Return the name of the MLflow experiment with a study's runs. Studies of the same name share an experiment."""
+    """Return the name of the MLflow experiment for a study's runs, unless the environment names another. Studies of the
+    same name share an experiment.
+    """
     return stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
 
 

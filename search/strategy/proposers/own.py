@@ -81,8 +81,8 @@ class OwnProposer(ABC):
     the allowed points that differ on one axis from a point, ``domains`` has the values of each axis. The constructor
     may raise UserError for a space that the proposer does not support.
 
-    An instance is created for each new point. So the point depends on the arguments of ``propose`` alone, and a study
-    that was interrupted goes on with the same points.
+    An instance is created for each call of ``propose``. So the point depends on the arguments of ``propose`` alone, and
+    a study that was interrupted goes on with the same points.
     """
 
     part: ClassVar[Part] = "proposer"
@@ -156,7 +156,7 @@ class OwnCodeProposer(Proposer):
         self._trials[number] = replace(self._trials[number], state="paused", curve=tuple(curve), further=further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Record that trial ``number`` ended, with its reports ``curve`` unless it is left without a score."""
+        """Record that trial ``number`` ended, with its reports ``curve`` unless it diverged or failed."""
         self._trials[number] = _ended(number, self._trials[number].point, reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
