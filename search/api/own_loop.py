@@ -118,7 +118,7 @@ class OwnLoop:
     def _run(self, run: Run) -> None:
         try:
             run.finish()
-        except BaseException as error:  # noqa: BLE001 (the loop that asks next raises it)
+        except BaseException as error:  # noqa: BLE001 (it is raised in the user's loop, at the next call)
             self._failed = error
         self._engine.leave(finished=True)
 

@@ -563,7 +563,7 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str 
         named()  # raises for kernels of an unknown name
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
         if is_installed("mlflow"):  # MLflow is imported in a process of its own, while the engine starts
-            execution.runs(StudyFolder(path))  # raises for a folder in which there can be no store
+            execution.runs(StudyFolder(path))  # raises UserError if no store can be in this folder
             run.tracker = TrackingProcess()
             ending.callback(run.tracker.end)
         engine = execution.start(_runs_of(run, path))

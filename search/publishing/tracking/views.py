@@ -124,7 +124,9 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
         return _trials(record, study_id, shown.values())
     if name == "charts":
         return _drawn(record, study_id, [each for path, each in shown.items() if not condition(record.space, path)])
-    return _rows(record, name, study_id, [each for path, each in shown.items() if path != CORPUS])  # CORPUS is a tag
+    return _rows(
+        record, name, study_id, [each for path, each in shown.items() if path != CORPUS]
+    )  # the corpus is a tag
 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
@@ -161,7 +163,9 @@ def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, 
 
 
 def _of(kind: str, fields: Iterable[str]) -> list[str]:
-    """Return the page's names of columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: names of these."""
+    """Return the page's names of columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: the names of the
+    metrics, parameters or tags.
+    """
     return [f"{kind}.`{field}`" for field in fields]
 
 
