@@ -124,9 +124,7 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
         return _trials(record, study_id, shown.values())
     if name == "charts":
         return _drawn(record, study_id, [each for path, each in shown.items() if not condition(record.space, path)])
-    return _rows(
-        record, name, study_id, [each for path, each in shown.items() if path != CORPUS]
-    )  # the corpus is a tag
+    return _rows(record, name, study_id, [each for path, each in shown.items() if path != CORPUS])  # CORPUS is a tag
 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
