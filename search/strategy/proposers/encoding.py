@@ -21,8 +21,8 @@ STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 """The distances by which a number is moved down and up to find a better value, as fractions of its range."""
 
 LISTED: Final = 16
-"""All values of an ordered axis are tried if there are at most this many; otherwise only those at the distances
-``STEPS`` from the present value.
+"""The maximum number of values of an ordered axis that are all tried. If an axis has more, only those at the distances
+``STEPS`` from the present value are tried.
 """
 
 
