@@ -26,8 +26,8 @@ class PreparedAblation:
 
     ``path``: the study's folder. ``record``: the study's record. ``planned``: the plan of the whole ablation; for a
     later part, the same as ``experiment``. ``experiment``: the plan of the part that begins now. If rows are tuned
-    again, the first part is the search that tunes the first row (its arm, ``Tuning``); otherwise it is the whole
-    ablation. ``first``: the first events of ``experiment``.
+    again, each row has a search of its own (its arm, see ``Tuning``), and the first part is the search of the first
+    row. Otherwise the first part is the whole ablation. ``first``: the first events of ``experiment``.
     """
 
     path: Path

@@ -55,7 +55,9 @@ def open_study(
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A study that was opened in a temporary folder. ``absent``: a line about a missing corpus, or None."""
+    """A study that was opened in a temporary folder. ``absent``: a line about a missing corpus or corpus file; None if
+    nothing is missing.
+    """
 
     folder: StudyFolder
     absent: str | None
@@ -69,8 +71,8 @@ def rehearsed(
     only describe a study use this, in order to refuse every study that ``search`` would refuse.
 
     Raises UserError as ``open_study`` does. A named corpus that this machine lacks is no error, since a study may be
-    described before its corpus is fetched. ``absent`` then names the corpus. The same holds for missing files of a
-    ``preset``, since some presets leave their files to the user.
+    described before its corpus is fetched. Missing corpus files of a ``preset`` are no error either, since some presets
+    leave their files to the user. ``absent`` names the missing corpus or file.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
         folder, absent = StudyFolder(Path(scratch)), None

@@ -74,7 +74,7 @@ class Execution(RunOptions):
     of the study's events (``Watch``). ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle and no
     trial can start, such as during the last trials. If no CPU was idle, it is called after the last trial, before the
     engine closes. ``compare``: whether all events are compared with MLflow's store, even if the store is marked as
-    having them.
+    complete.
 
     Raises UserError for a value that is not allowed, and if Ray or MLflow is needed but not installed.
     """
@@ -212,8 +212,9 @@ class Execution(RunOptions):
 
 
 def cluster(address: str | None) -> str | None:
-    """The address of the Ray cluster that a study joins, from its option ``--address``. ``auto`` means the cluster in
-    ``RAY_ADDRESS`` or, if that is not set, a cluster that runs on this machine. None means a new cluster for the study.
+    """Return the address of the Ray cluster that a study joins, or None if it starts a new cluster. ``auto`` means the
+    cluster in ``RAY_ADDRESS`` or, if that is not set, a cluster that runs on this machine. ``address``: the option
+    ``--address``. Without it, the study joins the cluster in ``RAY_ADDRESS``, if set.
     """
     if address is None and os.environ.get(CLUSTER) not in (None, "", "local"):
         return "auto"

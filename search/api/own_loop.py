@@ -53,7 +53,7 @@ class OwnLoop:
         self._ended = ended
         self._failed: BaseException | None = None
         self._next: TrialTask | None = None
-        """The trial that ``ask`` returns next, if it was requested from the driver only to see whether there is any."""
+        """A trial that was requested from the driver only to check for further trials; ``ask`` returns it next."""
         self._thread = Thread(target=self._run, args=[run], name="study", daemon=True)
         self._thread.start()
 
@@ -118,7 +118,7 @@ class OwnLoop:
     def _run(self, run: Run) -> None:
         try:
             run.finish()
-        except BaseException as error:  # noqa: BLE001 (the loop that asks next raises it)
+        except BaseException as error:  # noqa: BLE001 (it is raised in the user's loop, at the next call)
             self._failed = error
         self._engine.leave(finished=True)
 
@@ -208,7 +208,8 @@ class AskedTrial:
                 report.checkpoint(state, epoch=epoch)
 
     def restore(self, seed: int | None = None) -> Path | None:
-        """The path of a seed's last checkpoint (``Report.restore``); None if the seed has none.
+        """The path of a seed's last checkpoint (``Report.restore``); None if the seed has none. Call this before the
+        seed's first report.
 
         After this call, the seed's reports continue with the epoch after the checkpoint. Reports of epochs that are
         already in the ledger do not count again.
@@ -223,8 +224,8 @@ class AskedTrial:
         return self._tracked[self._only(seed)]
 
     def end(self) -> None:
-        """Report that training ended before the last possible epoch. If not every seed has reported an epoch, the trial
-        has failed. Ignored if the trial does not continue.
+        """Report that training ended before the last possible epoch. If no epoch was reported by all seeds, the trial
+        fails. Ignored if the trial does not continue.
         """
         with self._turn:
             if self.epoch == 0:

@@ -25,8 +25,8 @@ def provenance() -> Mapping[str, str]:
 
 
 def command(arguments: list[str] | None = None) -> str:
-    """The command line, quoted for a shell, without secrets and without the folder of the program. ``arguments``: the
-    program and its arguments; None means this process.
+    """The command line, quoted for a shell, without secrets and without the folder of the program, cut to ``LONGEST``
+    characters. ``arguments``: the program and its arguments; None means this process.
     """
     program, *others = sys.argv if arguments is None else arguments
     return redacted(shlex.join([Path(program).name, *map(_without_secrets, others)]))[:LONGEST]

@@ -33,11 +33,12 @@ CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
 
 def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Execution:
     """Build the ``Execution`` of a study from ``options``, which are given by name. An option that is missing or None
-    has its value in the last run of the study in the folder ``before``. Without such a run, it has its default.
+    gets the value that it had in the last run of the study in the folder ``before`` or, without such a run, its
+    default.
 
-    A copied or moved study may come from another person, whose ledger could name any server or file. If the last run of
-    such a study had options that name a server, a code file or a listener of the user's own, they must be in
-    ``options``. Otherwise UserError is raised. (The environment may name the recorded MLflow store instead.)
+    A copied or moved study may come from another person, whose ledger could name any server or file. So options of its
+    last run that name a server, a code file or the user's own listener must be repeated in ``options``; otherwise
+    UserError is raised. (The environment may name the recorded MLflow store instead.)
     """
     given = {name: value for name, value in options.items() if value is not None}
     if code := given.pop("code", ()):

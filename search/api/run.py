@@ -146,7 +146,9 @@ class Run:
             raise
 
     def close(self) -> None:
-        """End the engine and the processes of MLflow and the listeners, without waiting for their missing events."""
+        """End the engine and the processes of MLflow and the listeners at once, even if they have not received all
+        events.
+        """
         for process in (self.tracker, self.listeners):
             if process is not None:
                 process.end()
@@ -259,12 +261,12 @@ class Run:
 
     @property
     def has_private_runs(self) -> bool:
-        """Whether MLflow's store is in the study's folder."""
+        """Whether MLflow's store is in the study's folder. False if MLflow is not installed."""
         return is_installed("mlflow") and self.execution.store is None
 
     def _begin_publishing(self, *, mlflow: bool = True) -> None:
         """Start a process for MLflow and another for the listeners. Both read the ledger and pass its events on.
-        ``mlflow``: whether MLflow's store may lack events.
+        ``mlflow``: whether MLflow's store may lack events; if not, only the listeners' process is started.
         """
         execution, folder = self.execution, self.folder
         if mlflow and is_installed("mlflow"):
@@ -335,9 +337,9 @@ def begin(
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False, hours: float | None = None) -> Run:
-    """Continue the study in the folder ``path``, and return it ready to run. An interrupted search or ablation can be
-    continued, and a finished ablation with a further part (``prepare_next_part``). So can a finished search with
-    requested points and, with ``hours``, a search that ran out of time. In any other case, the returned run trains
+    """Continue the study in the folder ``path``, and return it ready to run. These can be continued: an interrupted
+    search or ablation, a finished ablation that has a further part (``prepare_next_part``), a finished search for which
+    points were requested and, with ``hours``, a search that ran out of time. In any other case, the returned run trains
     nothing and only publishes.
 
     ``enough``: start no further trial. ``hours``: the new time limit of the whole study, including the hours already
@@ -416,9 +418,9 @@ def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
 
 
 def ask_to_stop(path: Path, trials: Sequence[int] = ()) -> None:
-    """Request that the process that runs the study in ``path`` ends ``trials`` at their next report. Without trials, it
-    starts no further trial: those in training go on, and the study ends as usual. Raises UserError if no process runs
-    the study, if its search is over, and for a trial that does not exist or has ended.
+    """Request that the process that runs the study in ``path`` ends ``trials`` at their next report. Without trials,
+    request that the process starts no further trial: trials in training go on, and the study ends as usual. Raises
+    UserError if no process runs the study, if its search is over, and for a trial that does not exist or has ended.
     """
     record, folder = read_searched(path), StudyFolder(path)
     if record.finished and not trials:
@@ -451,7 +453,7 @@ def noted(path: Path, text: str, trial: int | None = None) -> None:
 
 
 def renamed(path: Path, title: str) -> None:
-    """Give the study in ``path`` another title. Raises UserError for no or too long a title, and while an ablation
+    """Give the study in ``path`` another title. Raises UserError for an empty or too long title, and while an ablation
     runs.
     """
     title = " ".join(title.split())
@@ -489,8 +491,8 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def next_part(run: Run) -> PreparedAblation | None:
-    """Prepare the part of an ablation that follows a finished ``run`` of one of its parts (``prepare_next_part``). None
-    if no part follows, and for a search.
+    """Prepare the next part of an ablation (``prepare_next_part``), once the ``run`` of an earlier part is finished.
+    None if no part follows, and for the run of a search.
     """
     return None if run.ablation is None else prepare_next_part(run.folder.path, code=_code(run.execution))
 
@@ -498,7 +500,7 @@ def next_part(run: Run) -> PreparedAblation | None:
 def with_all_parts(run: Run, record: StudyRecord) -> tuple[int, StudyRecord]:
     """Return the number and the record of a whole ablation, with all its parts. ``run``: the run of one of the parts.
 
-    ``record``: the record of this run. If the ablation has a single part, it is returned unchanged.
+    ``record``: the record of this run. If the ablation has a single part, ``record`` is returned unchanged.
     """
     assert run.ablation is not None, "it is the run of an ablation"
     assert record.plan is not None, "an ablation has a plan"
@@ -513,8 +515,8 @@ def _code(execution: Execution) -> list[Path]:
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
-    """Write to MLflow the events of the study in the folder ``path`` that MLflow lacks. The study may be unfinished.
-    The attribute ``missing`` of the returned run has a line on each failure.
+    """Write the missing events of the study in the folder ``path`` to MLflow. The study may be unfinished. The
+    attribute ``missing`` of the returned run has a line on each failure.
 
     Raises UserError if MLflow is not installed, and if another process runs the study, since that process writes to
     MLflow itself.
@@ -547,7 +549,7 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str 
 
     First checks that the user has passed an objective if, and only if, trials call one. Then loads the study's own
     code. If a machine fails its test, the engine is closed and UserError is raised. ``record``: reads the study. It is
-    called only if there are machines to test, since reading is slow. ``path``: the study's final folder; that of
+    called only if there are machines to test, since reading is slow. ``path``: the study's final folder; the folder in
     ``run`` may have a temporary name. ``call``: for messages, the function of skipstack to which the user passes the
     objective.
     """
@@ -560,8 +562,8 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str 
     if execution.function is None:
         named()  # raises for kernels of an unknown name
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
-        if is_installed("mlflow"):  # its process imports MLflow while the engine starts
-            execution.runs(StudyFolder(path))  # raises for a folder in which there can be no store
+        if is_installed("mlflow"):  # MLflow is imported in a process of its own, while the engine starts
+            execution.runs(StudyFolder(path))  # raises UserError if no store can be in this folder
             run.tracker = TrackingProcess()
             ending.callback(run.tracker.end)
         engine = execution.start(_runs_of(run, path))

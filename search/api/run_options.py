@@ -124,8 +124,8 @@ class RunOptions:
 
 
 class GivenOptions(TypedDict, total=False):
-    """The options of a run, as keyword arguments of the library's functions. An option that is missing or None has its
-    value in the study's last run or, in a new study, its default.
+    """The options of a run, as keyword arguments of the library's functions. An option that is missing or None gets the
+    value that it had in the study's last run or, in a new study, its default.
 
     ``code``: the files of the study's own code, needed only if they or the study were moved since the last run. (A new
     study names these files in its config.) ``progress``: whether the progress of the study is shown on stderr. If not,

@@ -61,7 +61,7 @@ class Study:
 
     @property
     def best_config(self) -> "Subject":
-        """The config of the best trial: the base's, with the values of ``best_params``. For a function,
+        """The config of the best trial: the base config with the values of ``best_params``. For a function,
         ``best_config.values`` has all arguments.
         """
         return self.record.best.config
@@ -69,7 +69,7 @@ class Study:
     @property
     def best_score(self) -> float:
         """The score of the best trial, as in the column ``score`` of ``trials``: the larger the better. The column
-        ``dev`` has it in the unit of its measure, in which smaller may be better.
+        ``dev`` has the same score in the unit of the study's measure, in which smaller may be better.
         """
         score = self.record.best.score
         assert score is not None, "the best trial has a score"
@@ -126,9 +126,9 @@ class Study:
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
         """The table of the search's analysis as a frame. It begins with the rows ``baseline``, ``base`` and ``best``,
-        as far as these are known. Then it has a row for each value of each axis. A continuous axis, or one of many
-        numbers, is divided into ranges instead. ``by``: the axes; empty means all axes. Raises UserError for an unknown
-        axis.
+        as far as these are known. Then it has a row for each value of each axis. A continuous axis, or an axis with
+        many numbers, is divided into ranges instead. ``by``: the axes; empty means all axes. Raises UserError for an
+        unknown axis.
         """
         from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
 
@@ -155,13 +155,13 @@ class Study:
         export this many of the best trials. ``trial``: export the trial with this number. ``pareto``: export all trials
         on the Pareto front of several objectives. ``ensemble``: export all seeds of a trial together instead of the
         best seed. ``retrain``: train the network again on the training split and dev. ``epochs``: the number of epochs
-        of the retraining; None means up to the trial's best one. ``device``: where to compute. ``code``: the files of
+        of the retraining; None means up to the trial's best epoch. ``device``: where to compute. ``code``: the files of
         the user's own code that the network needs. They are executed. Empty means the files of the last run.
 
         Raises UserError if ``to`` exists, if there is no such trial, or if more than one of ``best``, ``trial`` and
         ``pareto`` is given. Raises it also if the files in ``code`` differ from the recorded files, for a trial without
-        kept weights (unless ``retrain``) or without a reported model, for an ensemble of one seed, and for ``epochs``
-        without ``retrain`` or beyond those that the study recorded.
+        kept weights (unless ``retrain``) or without a reported model, for an ensemble of one seed, for ``epochs``
+        without ``retrain``, and for more ``epochs`` than the study recorded.
         """
         check_arguments(out=to, code=code, epochs=epochs)
         need("torch", "bundles")
@@ -190,9 +190,10 @@ class Study:
         """Request that the study tries these points next, given one by one or as a list. They are tried by the process
         that runs the study now, or else by the next ``resume``.
 
-        A point maps axes to values. An axis is named by its dotted path, or by an unambiguous end of the path. Any
-        other axis has the base's value or, if it lacks that, its first value. Raises UserError for an unknown axis, for
-        a value or a point that is not allowed, and for a point that the study has already tried.
+        A point maps axes to values. An axis is named by its dotted path, or by an unambiguous end of the path. An axis
+        that is not named gets the base's value or, if that is not among its values, its first value. Raises UserError
+        for an unknown axis, for an axis that is inactive at the point, for a value or a point that is not allowed, and
+        for a point that the study has already tried.
         """
         from skipstack.search.api.run import ask_for
 
@@ -200,9 +201,9 @@ class Study:
         ask_for(self.folder, [point for listed in given for point in listed])
 
     def stop(self, *trials: int) -> None:
-        """Request that the process that runs this study ends ``trials`` at their next report. Without ``trials``, it
-        starts no further trial: those in training go on, and the study ends as usual. Raises UserError if no process
-        runs the study, if its search is over, and for a trial that does not exist or has ended.
+        """Request that the process that runs this study ends ``trials`` at their next report. Without ``trials``,
+        request that the process starts no further trial: trials in training go on, and the study ends as usual. Raises
+        UserError if no process runs the study, if its search is over, and for a trial that does not exist or has ended.
         """
         from skipstack.search.api.run import ask_to_stop
 
@@ -217,8 +218,8 @@ class Study:
         noted(self.folder, text, trial)
 
     def rename(self, title: str) -> None:
-        """Give the study another title, by which pages and reports call it; its folder stays. Raises UserError for no
-        title, for more than 200 characters, and while an ablation runs.
+        """Give the study another title, by which pages and reports call it; its folder stays. Raises UserError for an
+        empty title, for more than 200 characters, and while an ablation runs.
         """
         from skipstack.search.api.run import renamed
 

@@ -31,12 +31,12 @@ class OptunaSampler(BaseSampler):
     """Proposes the points of an Optuna study by one of our proposers.
 
     The space is Optuna's intersection search space: the parameters that all completed and pruned trials had, each with
-    the same distribution. Other parameters are drawn at random. Before the first trial has ended, these are all
-    parameters. A proposal depends only on the seed, the number of the trial and the trials in Optuna's storage, so
+    the same distribution. Other parameters are drawn at random. Before the first trial has ended, all parameters are
+    drawn at random. A proposal depends only on the seed, the number of the trial and the trials in Optuna's storage, so
     every process makes the same proposal.
 
-    The score of a completed trial is its value, that of a pruned trial the value at its last step. Trials outside of
-    the space, and those without a finite score, are not learned from.
+    The score of a completed trial is its value; the score of a pruned trial is the value at its last step. Trials
+    outside of the space, and those without a finite score, are not learned from.
     """
 
     def __init__(self, proposer: ProposerOptions, seed: int) -> None:
@@ -116,9 +116,9 @@ class _Replay:
         return self._of == (study.study_name, search_space)
 
     def catch_up(self, trials: Sequence[FrozenTrial]) -> None:
-        """Report the starts and ends since the last call to the proposer. If another process has recorded an earlier
-        start or end late, report everything to a new proposer. So the proposer's state depends only on the trials in
-        the storage.
+        """Report to the proposer the starts and ends of trials since the last call. If another process has recorded an
+        earlier start or end late, report everything to a new proposer. So the proposer's state depends only on the
+        trials in the storage.
         """
         happened = []
         for each in trials:

@@ -13,15 +13,18 @@ from skipstack.spaces.function import ELSEWHERE, FunctionSource
 from skipstack.spaces.space import Space
 
 KINDS: Final = ("tpe", "gp", "evolution", "random", "grid")
-"""The kinds of proposers that another tool can ask. The others begin at a base or have a list of points, which only a
-study of ours has."""
+"""The kinds of proposers that another tool can ask. The other built-in kinds need a base config or a list of points,
+which only a study of skipstack's has.
+"""
 
 ProposerOptions = str | Mapping[str, Any]
 """A proposer, as a study file names it: its kind, or a mapping with its kind and its options."""
 
 
 def check_proposer(proposer: ProposerOptions, seed: int) -> None:
-    """Raise UserError for a proposer that does not exist or that needs a study of ours, and for an invalid seed."""
+    """Raise UserError for a proposer that does not exist or is not in ``KINDS``, for an option that needs a study of
+    skipstack's, and for an invalid seed.
+    """
     options = proposer if isinstance(proposer, Mapping) else {"kind": proposer}
     if options.get("kind") not in KINDS:
         raise UserError(unknown("proposer", options.get("kind"), KINDS))

@@ -12,8 +12,8 @@ from skipstack.search.strategy.schedulers.halving import Asha
 from skipstack.search.strategy.schedulers.scheduler import Decision
 
 MOST_REPORTS: Final = 10**18
-"""The number of reports after which ``Asha`` counts a trial as complete. No trial has so many: its steps decide
-instead.
+"""The number of reports after which ``Asha`` counts a trial as complete. No trial has so many: a trial is complete by
+its steps instead.
 """
 
 
@@ -25,7 +25,7 @@ class SteppedAsha:
 
     ``Asha`` requires a report of every epoch, but if rungs are in seconds, a report may add any number of seconds. So
     steps are passed to it as seconds. ``grace``, ``reduction`` and ``brackets``: as in ``AshaConfig``. Raises UserError
-    for values that it does not allow.
+    for values that ``AshaConfig`` does not allow, and for ``epochs`` below 1.
     """
 
     def __init__(self, epochs: int, grace: int, reduction: int, brackets: int) -> None:
@@ -60,8 +60,8 @@ class SteppedAsha:
     def report(self, trial: int, step: int, score: float, *, spared: bool = False) -> Decision:
         """Decide on ``trial`` after ``step``, which is above the steps of its earlier reports.
 
-        ``spared``: whether the trial continues even if it is below the cutoff. Others are compared with it all the
-        same.
+        ``spared``: whether the trial continues even if it is below the cutoff. Other trials are compared with it all
+        the same.
         """
         if spared:
             self._asha.spare(trial)

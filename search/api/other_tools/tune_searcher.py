@@ -21,8 +21,8 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
     """Proposes the configs of a Tune experiment by one of our proposers, over the domains of its ``param_space``.
 
     Tune does not say whether a trial was stopped early or ran to its end. So all ended trials are learned from as
-    stopped trials: the score is that of the last result, and trials with more iterations rank before those with fewer.
-    Failed trials, and those whose last score is not finite, are not learned from.
+    stopped trials: the score is the score of the last result, and trials with more iterations rank before those with
+    fewer. Failed trials, and those whose last score is not finite, are not learned from.
     """
 
     def __init__(self, proposer: ProposerOptions, seed: int) -> None:
@@ -34,7 +34,8 @@ class TuneSearcher(Searcher):  # type: ignore[misc]
         """The space, and the proposer after all events; None before Tune has passed the space."""
         self._events: list[dict[str, Any]] = []
         """The events of trials, in order: ``{trial: NAME, point: POINT}`` for a proposal, and for an end ``{trial:
-        NAME, iteration: ITERATION, score: SCORE}``, both None without a score. The larger a score, the better.
+        NAME, iteration: ITERATION, score: SCORE}``. Iteration and score are None if the trial has no score. The larger
+        a score, the better.
         """
 
     def __getstate__(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class EpochSize:
 
     @classmethod
     def of(cls, config: TrialConfig, stored: StoredCorpus) -> Self:
-        """The size of an epoch of this config on its corpus, counted with the batches of ``models.training.loop``."""
+        """The size of an epoch of this config on its corpus, with the batches that ``models.training.loop`` forms."""
         if config.data.longest is not None:
             stored = with_longest(stored, config.data.longest)
         split, training = stored.splits["train"], config.training

@@ -34,7 +34,9 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
 
 
 def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
-    """Change one finite axis at a time to one of its ends (``Domain.ends``), until no change increases ``height``."""
+    """Change one finite axis at a time to another value of a choice or to an end of a range (``Domain.ends``), until no
+    change increases ``height``.
+    """
     while True:
         below = height(point)
         for path in list(point):

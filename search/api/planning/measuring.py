@@ -62,7 +62,7 @@ class TrainingMeter(Meter):
     ``device``.
 
     ``record``: the study's record, which names its prepared corpora. ``folder``: the study's folder. ``trials``: the
-    number of trials that train together as one program, so that each takes a share of its seconds.
+    number of trials that train together as one program, so that each takes a share of the program's seconds.
     """
 
     def __init__(self, record: StudyRecord, folder: StudyFolder, device: str, trials: int = 1) -> None:
@@ -92,7 +92,7 @@ class TrainingMeter(Meter):
 
         If trials share a program, one group of each of them is measured, all groups together. The returned seconds are
         the measured seconds times the number of groups of a trial, divided by the number of trials in the program. The
-        niceness is that of trials on Ray.
+        group is measured at the niceness that trials have on Ray.
         """
         return at_niceness(niceness_on_ray(), partial(self._measure, subject))
 
@@ -214,8 +214,8 @@ def _kept_for_backward(training: Training, batch: Batch) -> int:
 
 
 def _with_gradients(training: Training) -> list[Tensor]:
-    """The weights with gradients. Their bytes are an upper bound for the bytes of the gradients: those of lookup tables
-    may be sparse.
+    """The weights with gradients. Their bytes are an upper bound for the bytes of the gradients: gradients of lookup
+    tables may be sparse.
     """
     return [weight for weight in training.model.parameters() if weight.grad is not None]
 

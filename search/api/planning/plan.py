@@ -133,7 +133,8 @@ class Plan:
     ``space``: the number of points of the space. ``trials``: the number of trials. ``rungs``: the amounts of
     ``resource`` at which trials are compared. ``room``: the capacity of the machine. ``forecasts``: the cost in the
     best, the typical and the worst case. ``trials_per_shared_program``: the average number of trials in a program.
-    ``networks``: the measured configs. ``unmeasured``: why measuring did not give the hours; None otherwise.
+    ``networks``: the measured configs. ``unmeasured``: why the hours could not be estimated from measurements; None if
+    they could, or before measuring.
     """
 
     study: StudyConfig
@@ -233,7 +234,9 @@ def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
 
 
 def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
-    """The number of trials of the study."""
+    """The number of trials that the study runs: as many as asked for, or fewer if the space has fewer points to
+    propose.
+    """
     if search.proposer.kind == "one_at_a_time":
         return sum(1 for _ in islice(space.one_at_a_time(), search.trials))
     ends = counted.allowed if space.finite else None

@@ -15,7 +15,7 @@ trains only one to its end.
 """
 
 LISTED: Final = 1_000
-"""A space with more points than this (allowed or not) counts as large, without counting its configs."""
+"""A space with more points than this (allowed or not) is large; its configs are not counted."""
 
 
 @dataclass(frozen=True, slots=True)

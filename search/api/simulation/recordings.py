@@ -26,7 +26,7 @@ from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.space import Point, Space
 
 LANES = "dev_score"
-"""The metric of a recorded epoch that has the dev score of each seed."""
+"""The name of a recorded epoch's metric with the dev score of each seed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +101,7 @@ def _curve(trial: TrialRecord, seeds: int, further: Sequence[str]) -> tuple[Epoc
     """The curve of a trial as if all its seeds had been trained together.
 
     ``seeds``: the number of seeds of the curve. Seeds that the trial did not train get the mean of the trained seeds.
-    ``further``: the metrics to keep, which are objectives.
+    ``further``: the names of the metrics to keep: the objectives other than the score.
     """
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
     return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds, further) for report in reports)

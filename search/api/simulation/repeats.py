@@ -13,7 +13,7 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.study_record import StudyRecord
 
 BUDGET: Final = 1 / 5
-"""The fraction of ``Goal.grid`` after which ``regret_early`` is measured."""
+"""``Repeated.regret_early`` is measured after this fraction of the epochs ``Goal.grid``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,8 +59,8 @@ class Repeated:
 
     ``trials``: the number of trials of one simulation. ``epochs``: the epochs of all trials of a simulation.
     ``until_found``: the epochs until the incumbent reaches the best recorded score for good. ``found``: the number of
-    seeds for which it does. ``regret_early``: the best recorded score minus the incumbent's score, after the fraction
-    ``BUDGET`` of the grid's epochs. ``regret_at_end``: the same at the end.
+    seeds for which the incumbent reaches it. ``regret_early``: the best recorded score minus the incumbent's score,
+    after the fraction ``BUDGET`` of the grid's epochs. ``regret_at_end``: the same at the end.
     """
 
     proposer: str

@@ -60,7 +60,7 @@ class SimulatedEngine(Engine):
 
 
 def _rest(curve: Curve, task: TrialTask) -> Iterator[EpochResult]:
-    """Yields the recorded reports that follow those of the task so far, for the task's seeds."""
+    """Yields the recorded epochs that the task has not reported yet, for the task's seeds."""
     for result in islice(curve, task.reported, None):
         yield _of_seeds(result, task.seeds)
 

@@ -50,8 +50,8 @@ class Outcome:
     None if ``best`` is None. ``seconds``: the simulated time until the last trial ended. ``best_after``: the simulated
     time until the best score was reported; None if ``best`` is None. ``epochs``: the epochs of all trials, rounded up.
     An epoch of all seeds counts as one; an epoch of some racing seeds counts as a fraction. ``stopped``, ``completed``,
-    ``diverged``: the number of trials that ended in this way. ``course``: the score of the incumbent (the best trial so
-    far) over time.
+    ``diverged``: the numbers of trials that ended in these ways. ``course``: the score of the incumbent (the best trial
+    so far) over time.
     """
 
     scheduler: str

@@ -70,7 +70,7 @@ class TrajectoryRecorder:
 
     ``record``: the driver's record of the simulated study. It must have each event before ``take`` receives the event.
     ``curves``: the recorded curves, by the config's hash. If seeds race, the seeds trained so far determine the
-    incumbent, but the trajectory has its score over all seeds.
+    incumbent, but the trajectory has the incumbent's score over all seeds.
     """
 
     def __init__(self, record: StudyRecord, curves: Mapping[str, Sequence[EpochResult]]) -> None:

@@ -181,7 +181,7 @@ class Bundle:
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Measure the network on test of its corpus and, unless it was trained on dev, on dev."""
+        """Measure the network on the test split of ``corpus`` and, unless it was trained on dev, also on dev."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics: Metrics = {}
         for split in ("dev", "test") if self.provenance["trained_on"] == "train" else ("test",):
@@ -201,8 +201,8 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = (), *, 
 
     Raises UserError, with a message of one line, if there is no bundle, or if a code file is missing or differs from
     the recorded file. Raises it also if a file of the bundle is missing, damaged, invalid, larger than the manifest
-    says, or a link out of the bundle (``search/publishing/bundles/files.py``). The same holds for weights that are not
-    finite or do not fit the config. Shapes are checked before any weight is allocated.
+    says, or a link out of the bundle (``search/publishing/bundles/files.py``), and for weights that are not finite or
+    do not fit the config. Shapes are checked before any weight is allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)

@@ -26,8 +26,9 @@ def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
 
 
 def check_file(path: Path, what: str, name: str, folders: Sequence[Path]) -> Path:
-    """Return the path of the file ``name``, which the bundle at ``path`` has as its ``what``, such as ``train``. Raises
-    UserError if it lies outside ``folders``. Relative paths start at the first of ``folders``.
+    """Return the path of a corpus file of the bundle at ``path``. Raises UserError if the file lies outside
+    ``folders``. ``what``: the role of the file, for the message, such as ``train``. ``name``: the file's path in the
+    bundle's config. Relative paths start at the first of ``folders``.
     """
     file = Path(os.path.normpath(folders[0].resolve() / name))
     if not any(file.is_relative_to(folder.resolve()) for folder in folders):

@@ -57,7 +57,7 @@ class Recipe:
 
     ``retrain``: whether to train the network again on the training split and dev
     (``search/publishing/bundles/retraining.py``) instead of exporting the saved weights. ``epochs``: the number of
-    epochs of the retraining; None means up to the best one. ``ensemble``: whether to export all seeds as an ensemble
+    epochs of the retraining; None means up to the best epoch. ``ensemble``: whether to export all seeds as an ensemble
     (``models/networks/ensemble.py``) instead of one seed. ``tell``: receives lines about the progress of the
     retraining.
 
@@ -284,8 +284,8 @@ def verify_bundle(
     ``data_dir``: the folder with named corpora and the user's corpus files. None means the default data directory for
     named corpora, and the working directory for files. ``others``: further folders in which files with an absolute
     path, and vectors of tokens, may lie. ``code``: the files of the user's own code, for the network and for the format
-    of the corpus. Raises UserError if a metric differs, if the corpus or its vocabulary is not that of the training,
-    and if the bundle names files outside all these folders.
+    of the corpus. Raises UserError if a metric differs, if the corpus or its vocabulary differs from the one in
+    training, and if the bundle names files outside all these folders.
     """
     bundle = load_bundle(path, choose_device(device), code, reads_corpus=True)
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:

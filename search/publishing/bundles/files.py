@@ -161,7 +161,7 @@ def is_own(path: Path) -> bool:
 
 def manifest_of(path: Path, source: FolderSource | ArchiveSource) -> Manifest:
     """Read and check the manifest of the bundle at ``path``. Raises UserError if the manifest is invalid or of another
-    format, or if its files are not those of a bundle of its kind. The same holds if an archive has further files.
+    format, if its files are not those of a bundle of its kind, or if an archive has further files.
     """
     with source.open(MANIFEST, LARGEST_MANIFEST) as file:
         manifest = _manifest(path, file.read(LARGEST_MANIFEST + 1))

@@ -40,7 +40,7 @@ def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) ->
 def fill_own(
     record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, confirmed: Sequence[Confirmed]
 ) -> None:
-    """Write into the folder ``to`` the bundle of the model that a trial's function reported. ``confirmed``: the
+    """Write the bundle of the model that a trial's function reported. ``to``: the bundle's folder. ``confirmed``: the
     confirmed scores of the trial's config, for the card. Raises UserError as ``check_model`` does.
     """
     call, model = check_model(record, folder, trial)

@@ -83,8 +83,8 @@ def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:
 
 
 def _rates(trial: TrialRecord, seed: int, epochs: int | None) -> list[float]:
-    """Return the learning rates that the study recorded for a seed: of the first ``epochs``, or up to the seed's best.
-    Raises UserError if it recorded fewer.
+    """Return the learning rates that the study recorded for a seed's first ``epochs`` epochs; None means up to the
+    seed's best epoch. Raises UserError if the study recorded fewer epochs.
     """
     reports = course_of(trial, seed) if epochs is None else reports_of(trial, seed)
     if epochs is not None and not 1 <= epochs <= len(reports):

@@ -54,7 +54,7 @@ def upgrade(path: Path) -> list[str]:
                 with atomic_file(path, fsync=True) as archive:
                     pack(beside, archive)
             else:
-                for name in (CARD, PROVENANCE, MANIFEST):  # after a kill, the next upgrade starts again
+                for name in (CARD, PROVENANCE, MANIFEST):  # the manifest is last: a killed upgrade starts again
                     with atomic_file(path / name, fsync=True) as file:
                         (beside / name).rename(file)
     return [f"a bundle of format {NETWORK_FORMAT} now"]
@@ -63,7 +63,7 @@ def upgrade(path: Path) -> list[str]:
 def _convert(path: Path, source: FolderSource | ArchiveSource, manifest: Manifest, to: Path) -> None:
     """Write a bundle's files into the folder ``to``, in the current format. Raises UserError if a file is damaged."""
     value = _parsed(path, PROVENANCE, source, LARGEST_TEXT)
-    was_converted = isinstance(value, Mapping) and "seeds" in value  # a killed upgrade had converted it
+    was_converted = isinstance(value, Mapping) and "seeds" in value  # an upgrade that was killed had converted it
     for name, sealed in manifest.files.items():
         if not (name == PROVENANCE and was_converted):
             check_sealed(path, name, source, sealed, to / name)

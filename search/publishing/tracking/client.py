@@ -96,8 +96,8 @@ def got(uri: str, place: str) -> str:
 
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
-    """Turns any exception of the ``with`` statement, which sends requests to the store at ``uri``, into UserError. The
-    message has one line and no secrets. ``asked``: the beginning of the message.
+    """Turns any exception in the ``with`` statement into UserError, with a message of one line and without secrets.
+    ``asked``: the beginning of the message. ``uri``: the store to which the statement sends requests.
     """
     try:
         yield

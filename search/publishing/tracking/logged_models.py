@@ -29,7 +29,7 @@ CARD: Final = "README.md"
 
 TAG: Final = "skipstack.bundle"
 """The tag of a logged model that identifies the bundle. For a model among artifacts, this is the prefix of a tag of the
-trial's run. The value of this tag is the model's card, and is set once the model's files are written.
+trial's run. The run's tag is set once the model's files are written, and its value is the model's card.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
@@ -38,7 +38,7 @@ UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BestBundle:
-    """A bundle to store in MLflow: that of a study's best network, or of the model that the study's function reported.
+    """A bundle to store in MLflow. It has a study's best network, or the model that the study's function reported.
 
     ``name``: unique among the study's bundles. ``trial``: the number of the trial. ``write``: writes the bundle into a
     new folder, and raises UserError if the weights were deleted. ``scores``: the metrics of the trial by seed and name.
@@ -55,8 +55,9 @@ class BestBundle:
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A model in an MLflow store. ``place``: the URI of its files. ``run_id``: the run of its trial; None without a
-    run. ``card``: the card of its bundle. ``model_id``: the id of the logged model; None for a model among artifacts.
+    """A model in an MLflow store. ``place``: the URI of its files. ``run_id``: the id of its trial's run; None if the
+    user deleted this run. ``card``: the card of its bundle. ``model_id``: the id of the logged model; None for a model
+    among artifacts.
     """
 
     place: str

@@ -1,8 +1,9 @@
 """Writes a bundle as the folder of an MLflow model, which MLflow loads, serves and shows.
 
-MLflow's own ``pyfunc.save_model`` is not used. It searches all installed packages for the three requirements, which
-takes a second of CPU time, although their versions are known. It also copies the ``pyproject.toml`` of the working
-directory beside the model. ``tests/search/publishing/tracking/test_publishing.py`` compares its folder with ours.
+MLflow's own ``pyfunc.save_model`` is not used. It searches all installed packages for the model's requirements
+(``NEEDS``), which takes a second of CPU time, although their versions are known. It also copies the ``pyproject.toml``
+of the working directory beside the model. ``tests/search/publishing/tracking/test_publishing.py`` compares its folder
+with ours.
 """
 
 import json

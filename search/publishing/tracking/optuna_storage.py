@@ -3,7 +3,7 @@
 Each axis becomes a parameter; a trial has the parameters of its active axes. A completed trial becomes COMPLETE, and a
 trial that the scheduler stopped becomes PRUNED. Both have the values by which trials are ranked. A trial that diverged,
 failed, or lacks a finite value becomes FAIL. A running or paused trial becomes RUNNING. Intermediate values are the
-mean dev scores by epoch.
+mean dev scores by epoch or, if seeds race, a single one: the joint score by the number of seeds.
 """
 
 import math
@@ -31,7 +31,7 @@ Label = str | int | float | bool | None
 """The type of a choice's value in Optuna."""
 
 NAME: Final = "skipstack/{}"
-"""The name of the study in Optuna, the same as its experiment's name in MLflow."""
+"""The name of the study in Optuna, the same as the default name of its experiment in MLflow."""
 
 
 def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
@@ -192,8 +192,8 @@ class _Axis:
 
 def _labels(domain: Choice) -> dict[str, Label]:
     """Return the labels of a choice's values in Optuna, by the JSON of each value. A value with a name has this name as
-    its label. Any other number, text, truth value or null is its own label, and any other value has its JSON. If Optuna
-    would treat two labels as equal, such as 1 and true, all labels are the JSON.
+    its label. Any other number, text, truth value or null is its own label. The label of a list or a mapping is its
+    JSON. If Optuna would treat two labels as equal, such as 1 and true, all labels are the JSON.
     """
     texts = [canonical_json(value) for value in domain.values]
     labels: list[Label] = [

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 FILES: Final = "skipstack.files"
-"""The tag of a run that holds the ``made_of`` of the publication whose files were last written to the run."""
+"""A tag of a run: the ``made_of`` of the publication whose files were last written to the run."""
 
 PUBLISHED: Final = "skipstack.published"
-"""The tag of a study's run that holds the ``made_of`` of the latest publication that was written completely."""
+"""A tag of a study's run: the ``made_of`` of the latest publication that was written completely."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,7 +124,7 @@ def _publish(
                 f"MLflow at {without_secrets(uri)} has no page of models, which came with version 3 of server and "
                 "client: the best network is a folder among the artifacts of its trial's run"
             )
-    # If the model is among artifacts, the study gets no mark: it is published, and ``otherwise`` reported, each time.
+    # If the model is among artifacts, ``PUBLISHED`` is not set: the next run publishes and reports ``otherwise`` again.
     if kept is None or kept.model_id is not None:
         client.set_tag(found.study.info.run_id, PUBLISHED, publication.made_of)
 

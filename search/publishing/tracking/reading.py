@@ -34,8 +34,8 @@ id of any of its runs.
 """
 
 LEDGERS: Final = {LEDGER: "000001.jsonl.gz", "ledger.parquet": "000001.parquet"}
-"""Maps each possible name of the ledger's copy among artifacts to the name of such a file in a ledger folder. Versions
-up to 0.2.0 wrote ``ledger.parquet``.
+"""Maps each possible name of the ledger's copy among artifacts to the name that the copy gets in a ledger folder.
+Versions up to 0.2.0 wrote ``ledger.parquet``.
 """
 
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"

@@ -94,7 +94,7 @@ class ExpectedRuns:
 
     @property
     def experiment(self) -> str:
-        """The name of the experiment in MLflow that has the study's runs."""
+        """The name of the MLflow experiment for the study's runs, unless the environment names another."""
         return experiment_of(self.record.study)
 
     @property
@@ -308,7 +308,9 @@ class ExpectedRuns:
             self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
 
     def _lead(self, trial: TrialRecord, event: Reported) -> None:
-        """Add the trial's best score if it has improved. In a race of seeds, add the common score after each report."""
+        """Add the trial's best score if it has improved. If the seeds race, add their joint best score after each
+        report.
+        """
         reports = trial.reports
         if trial.raced or reports.best() == len(reports) - 1:
             best, step = trial.best, len(reports) if trial.raced else event.epoch
@@ -374,8 +376,8 @@ def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
 
 def _row_tags(row: RowComparison) -> dict[str, str]:
     """Return the tags of a run that name its row of an ablation. The configs ``row`` and ``reference`` identify it;
-    ``change`` names the change (or the winner) whose gain is measured, and ``over`` the config over which it is
-    measured.
+    ``change`` names the change whose gain is measured (or the winner, the best config that the search found), and
+    ``over`` the config over which it is measured.
     """
     named = {"change": row.label.name, "over": row.label.over}
     tags = {"row": row.row, "reference": row.reference, **named, "corpus": row.corpus, "role": "ablation row"}
@@ -383,7 +385,9 @@ def _row_tags(row: RowComparison) -> dict[str, str]:
 
 
 def experiment_of(study: StudyConfig) -> str:
-    """Return the name of the MLflow experiment with a study's runs. Studies of the same name share an experiment."""
+    """Return the name of the MLflow experiment for a study's runs, unless the environment names another. Studies of the
+    same name share an experiment.
+    """
     return stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
 
 

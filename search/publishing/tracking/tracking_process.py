@@ -310,6 +310,6 @@ def _written(best: BestBundle, to: Path) -> Exception | None:
         best.write(to)
     except UserError as lost:
         return UserError(str(lost))
-    except Exception as error:  # noqa: BLE001 (whatever it is, the report of the study has been printed)
+    except Exception as error:  # noqa: BLE001 (any error is sent to the process, which reports it)
         return RuntimeError(one_line(error))
     return None

@@ -44,7 +44,7 @@ _active = 0
 """The number of the study's active runs in this process. Unless it is 0, MLflow is set to the study's store."""
 
 _before: str | None = None
-"""The store that the environment named before the first of these runs became active; None if it named none."""
+"""The value of ``MLFLOW_TRACKING_URI`` before the first active run began; None if it was not set."""
 
 
 @final
@@ -113,8 +113,8 @@ class CallRun(TrackedRun):
 
     def end(self, *, failed: bool = False) -> None:
         """Make this run inactive. Call this in the thread that called ``begin``. A trial's own run stays open in
-        MLflow, since the study ends it. A run below a trial's run is ended in MLflow, until it begins again. Its status
-        is then FAILED if ``failed``, otherwise FINISHED.
+        MLflow, since the study ends it. A run below a trial's run is ended in MLflow, with the status FAILED if
+        ``failed``, otherwise FINISHED; ``begin`` opens it again.
         """
         if not self._is_active:
             return

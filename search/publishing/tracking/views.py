@@ -37,7 +37,9 @@ LONGEST: Final = 15_000
 """The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
 
 GAIN: Final = ("gain", "gain_low", "gain_high", "p")
-"""The metrics of a row's gain (or of a trial's, in a fixed design): gain, the interval that decides its mark, and p."""
+"""The metrics of the gain of a row, or of a trial in a fixed design: the gain, the ends of its interval, and its p
+value.
+"""
 
 ViewName = Literal["trials", "charts"] | int
 """A view of a study. A number means the view of the ablation with this number."""
@@ -159,7 +161,9 @@ def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, 
 
 
 def _of(kind: str, fields: Iterable[str]) -> list[str]:
-    """Return the page's names of columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: names of these."""
+    """Return the page's names of columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: the names of the
+    metrics, parameters or tags.
+    """
     return [f"{kind}.`{field}`" for field in fields]
 
 

@@ -53,7 +53,8 @@ class DeletedExperimentError(Exception):
 
 
 class _Had(NamedTuple):
-    """The content of a finished trial's run when the store was read. Its metrics have all their steps.
+    """The content of a finished trial's run when the store was read. Its metrics are complete, so their names are
+    enough.
 
     ``names``: the names of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``:
     the run's name if an earlier version of skipstack may have given it; empty otherwise. ``corpus``: whether the run
@@ -171,7 +172,7 @@ class Writer:
 
     def caught_up(self) -> None:
         """Discard the content that was read from the store. Call this once all past events are written: the content
-        cannot include later ones.
+        cannot include later events.
         """
         self._whole, self._partial = {}, {}
 

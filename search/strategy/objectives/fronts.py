@@ -75,7 +75,9 @@ class Fronts:
         return (alike[place] for place in net_order(alike))
 
     def place(self, point: Vector, *, most: int) -> int:
-        """The place of ``point``, the point added last; at most ``most``. This point wins ties in its epsilon-net."""
+        """The place of ``point``, which must be the point added last; ``most`` if the place is larger. The point wins
+        ties in its epsilon-net.
+        """
         before = self.before(rank := self.rank(point))
         for other in self.order(rank, point):
             if other == point or before >= most:

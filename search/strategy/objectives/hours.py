@@ -19,9 +19,9 @@ The time before and after any other event does not count, since the study may no
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """Group the trials that the study's limit of hours or a user stopped by the message of their end. Returns their
-    numbers by message. ``ends``: the number, state and message of each trial. The message is empty if the scheduler
-    stopped the trial.
+    """Return the numbers of the trials that were stopped by the study's limit of hours or by a user, grouped by the
+    message with which they ended. ``ends``: the number, state and message of each trial. The message is empty if the
+    scheduler stopped the trial.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:
@@ -53,7 +53,9 @@ class Working:
         self._last = None
 
     def seconds(self, now: float | None = None) -> float:
-        """The seconds counted so far, including the time up to ``now`` (if given) of a study that is running."""
+        """The seconds counted so far. If the study is running and ``now`` is given, the time from its last event to
+        ``now`` is included.
+        """
         return self._seconds + (0.0 if self._last is None or now is None else max(now - self._last, 0.0))
 
 

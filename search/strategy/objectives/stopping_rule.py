@@ -55,11 +55,11 @@ class StoppingRule:
     trial counts with its best score so far.
 
     Let h be the number of trials that the study ends or pauses in ``hours``, at least 1. The expected gain is the
-    larger of two numbers. The first is an upper bound for h independent trials (``statistics/maxima.py``), from the
-    spacing of the k best scores. k is the number of completed trials minus 1, but at most half of all trials. The
-    second is the actual rise of the best score over the last h trials (at most half of all trials), which accounts for
-    a proposer that learns. The rule does not apply while the best trial is paused at a rung, since that trial may still
-    improve.
+    larger of two numbers. The first is an upper bound of the gain from h independent trials (``statistics/maxima.py``),
+    from the spacing of the k best scores. k is the number of completed trials minus 1, but at most half of all trials.
+    The second is the actual rise of the best score over the last h trials (at most half of all trials), which accounts
+    for a proposer that learns. The rule does not apply while the best trial is paused at a rung, since that trial may
+    still improve.
     """
 
     def __init__(self, config: StoppingRuleConfig) -> None:

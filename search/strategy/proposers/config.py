@@ -60,11 +60,10 @@ class ListedConfig(Frozen):
 
 
 class PathConfig(Frozen):
-    """Proposes the listed points, and after them a greedy path from ``starts``. Each step of the path adopts the one of
-    the ``changes`` that gives the highest mean score.
+    """Proposes the listed points, and after them a greedy path from ``starts``. Each step of the path tries all
+    ``changes`` that are left, and adopts the change with the highest mean score over the corpora.
 
-    ``starts``: the config from which the path starts, once for each corpus. The mean is over the corpora. ``changes``:
-    the new value of each axis.
+    ``starts``: the point from which the path starts, once for each corpus. ``changes``: the new value of each axis.
     """
 
     kind: Literal["path"] = "path"

@@ -128,7 +128,7 @@ def replay(proposer: Proposer, event: ProposerEvent) -> None:
 
 
 def points(subject: ProposerSubject) -> None:
-    """Each point that it proposes is allowed, is plain JSON, and was not proposed before."""
+    """Each proposed point is allowed, is plain JSON, and was not proposed before."""
     proposed = [each.point for each in subject.life(0) if each.reason is None]
     if not proposed:
         raise Failure("it proposes no point")
@@ -142,7 +142,9 @@ def points(subject: ProposerSubject) -> None:
 
 
 def asking(subject: ProposerSubject) -> None:
-    """Asking changes nothing: it proposes the same point if asked again, or if asked for another trial before."""
+    """Asking changes nothing: the proposer gives the same point if it is asked again, or if it was asked for another
+    trial before.
+    """
     asked, quiet = subject.make(), subject.make()
     for event in subject.life(5, quiet):
         asked.ask(99)
@@ -153,7 +155,7 @@ def asking(subject: ProposerSubject) -> None:
 
 
 def replays(subject: ProposerSubject) -> None:
-    """If the history of a study is replayed up to any trial, it proposes the same next point as in the study."""
+    """If the history of a study is replayed up to any trial, the proposer gives the same next point as in the study."""
     for seed in (0, 1):
         lived, replayed = subject.make(), subject.make()
         asked = 0

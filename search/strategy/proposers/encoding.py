@@ -21,8 +21,8 @@ STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 """The distances by which a number is moved down and up to find a better value, as fractions of its range."""
 
 LISTED: Final = 16
-"""All values of an ordered axis are tried if there are at most this many; otherwise only those at the distances
-``STEPS`` from the present value.
+"""The maximum number of values of an ordered axis that are all tried. If an axis has more, only those at the distances
+``STEPS`` from the present value are tried.
 """
 
 
@@ -30,9 +30,10 @@ LISTED: Final = 16
 class Encoding:
     """Converts points of a space into rows of numbers, and rows into points.
 
-    A row contains the coordinate of a value (``Domain.coordinate``): the index of a choice's value, a number from 0 to
-    1 for any other value; and NaN for an inactive axis. Some methods take rows that have values on inactive axes as
-    well. A spread row (``spread``) has one column for each number, and one column for each value of each choice.
+    A row contains the coordinate of the value on each axis (``Domain.coordinate``): the index of a choice's value, or a
+    number from 0 to 1 for any other value. It contains NaN for an inactive axis. Some methods take rows that have
+    values on inactive axes as well. A spread row (``spread``) has one column for each number, and one column for each
+    value of each choice.
 
     Shapes: N rows, D axes, E columns of a spread row.
     """
@@ -113,8 +114,8 @@ class Encoding:
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
-        """Mutate rows, and return rows with a value on every axis. In each row, all inactive axes and a few others get
-        new values, drawn uniformly. On average, ``axes`` axes are chosen at random for this.
+        """Mutate rows, and return rows with a value on every axis. In each row, new values are drawn uniformly for all
+        inactive axes, and for some axes that are chosen at random: ``axes`` of them on average.
         """
         changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)

@@ -36,7 +36,7 @@ NEAR: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """A trial with a score. ``row``: its point. ``values``: its values in all objectives."""
+    """A trial with a score. ``row``: its point (``Encoding.row``). ``values``: its values in all objectives."""
 
     row: Numbers
     values: Vector
@@ -58,10 +58,10 @@ class GaussianProcess(Proposer):
     diverged or failed are ignored.
 
     The process needs a value on every axis. An inactive choice is equally far from each of its values. An inactive
-    number is set to the middle of its range. The search for a point varies neither. The most promising points are
-    repaired if they break the study's own rules (``Space.repaired``), and the first that is allowed and new is
-    proposed. If there is none, a new neighbour of the most promising point is proposed. If there is no such neighbour,
-    a random point is proposed.
+    number is set to the middle of its range. The search for a point does not vary inactive axes. The most promising
+    points are repaired if they break the study's own rules (``Space.repaired``), and the first that is allowed and new
+    is proposed. If there is none, a new neighbour of the most promising point is proposed. If there is no such
+    neighbour, a random point is proposed.
 
     A fit takes O(N³) time, and the study waits for it. So kernels are fitted again only when the number of scores has
     grown by about 12 %: at 10, 11, ... 16, 18, 20, ... scores. Each fit starts from the previous kernels, so a replay
@@ -92,8 +92,9 @@ class GaussianProcess(Proposer):
         """The kernels of each fit so far (``_fits``), one for each objective."""
 
     def ask(self, number: int) -> Point | None:
-        """The point for trial ``number``: the new, allowed point with the highest expected improvement found. It is
-        random at the beginning, and if no such point is found. None if the space is exhausted.
+        """The point for trial ``number``: the new, allowed point with the highest expected improvement found. If none
+        is found, it is a new neighbour of the most promising point or else random. At the beginning it is random. None
+        if the space is exhausted.
         """
         source = generator(self._seed, "gp", number)
         if len(self._scored) < self._random_trials:

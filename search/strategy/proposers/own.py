@@ -81,8 +81,8 @@ class OwnProposer(ABC):
     the allowed points that differ on one axis from a point, ``domains`` has the values of each axis. The constructor
     may raise UserError for a space that the proposer does not support.
 
-    An instance is created for each new point. So the point depends on the arguments of ``propose`` alone, and a study
-    that was interrupted goes on with the same points.
+    An instance is created for each call of ``propose``. So the point depends on the arguments of ``propose`` alone, and
+    a study that was interrupted goes on with the same points.
     """
 
     part: ClassVar[Part] = "proposer"
@@ -95,8 +95,8 @@ class OwnProposer(ABC):
     def propose(self, trials: Sequence[PastTrial], random: np.random.Generator) -> Point | None:
         """The point (a value for each active axis) of the next trial; None if there is none now.
 
-        ``trials``: those of earlier studies, and then all trials so far by number. ``random``: the only source of
-        randomness; it derives from the study's seed and the trial's number.
+        ``trials``: the trials of earlier studies, and then all trials of this study so far, by number. ``random``: the
+        only source of randomness; it derives from the study's seed and the trial's number.
 
         If the point was proposed before or breaks a rule of the space, this is called again with the same ``random``,
         which gives further numbers. After ``TRIES`` such points, a point is drawn at random. After None, this is called
@@ -108,8 +108,8 @@ class OwnProposer(ABC):
 class OwnCodeProposer(Proposer):
     """Calls a proposer of the user's own for each point, and passes it the past trials of the study.
 
-    ``own``: the config of the user's proposer. ``seed``: the study's seed. Raises UserError if its code is not loaded,
-    and for any error of its code, with its file and, if known, the line.
+    ``own``: the config of the user's proposer. ``seed``: the study's seed. Raises UserError if the user's code is not
+    loaded, and for any error of this code, with the file and, if known, the line.
     """
 
     def __init__(self, own: OwnConfig, space: Space, seed: int) -> None:
@@ -156,7 +156,7 @@ class OwnCodeProposer(Proposer):
         self._trials[number] = replace(self._trials[number], state="paused", curve=tuple(curve), further=further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Record that trial ``number`` ended, with its reports ``curve`` unless it is left without a score."""
+        """Record that trial ``number`` ended, with its reports ``curve`` unless it diverged or failed."""
         self._trials[number] = _ended(number, self._trials[number].point, reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:

@@ -23,7 +23,9 @@ from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.spaces.space import Point, Space
 
 Curve = Sequence[tuple[int, float]]
-"""The reports of a trial: pairs of epoch and score, ascending by epoch."""
+"""The reports of a trial: pairs of epoch and score, ascending by epoch. If a trial's seeds race, proposers get a single
+pair instead: the number of trained seeds and their joint score.
+"""
 
 DRAWS = 100
 """The number of random draws without a new point after which a space counts as nearly exhausted."""

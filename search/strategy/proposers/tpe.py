@@ -24,16 +24,20 @@ RANDOM: Final = 10
 BETTER: Final = 0.1
 """The fraction of the ended and paused trials that count as the better ones, whose density is l(x)."""
 MOST: Final = 25
-"""The maximum number of trials in l(x) with one objective, and the number of latest trials with full weight in g(x)."""
+"""The maximum number of trials in l(x) with one objective, and the number of latest trials with full weight in g(x),
+the density of the other trials.
+"""
 CANDIDATES: Final = 24
-"""The number of candidates drawn from l(x)."""
+"""The number of candidates drawn from l(x), the density of the better trials."""
 TRIES: Final = 5
 """The maximum number of attempts to find a new, allowed point before a point is drawn at random."""
 
 
 @dataclass(slots=True)
 class _Trial:
-    """A trial to learn from. ``row``: its point. ``standing``: its rank key (``ranks.py``); None while it runs."""
+    """A trial to learn from. ``row``: its point (``Encoding.row``). ``standing``: its rank key (``ranks.py``); None
+    while it runs.
+    """
 
     row: Numbers
     standing: Rank | None = None
@@ -137,7 +141,9 @@ class Tpe(Proposer):
             self._trials.append(_Trial(self._encoding.row(point), standing))
 
     def _learnt(self, over: Sequence[Rank]) -> list["_Group"]:
-        """Estimate l(x) and g(x) for each group of axes. ``over``: the rank keys of ended and paused trials."""
+        """Estimate the densities l(x) of the better and g(x) of the other trials for each group of axes. ``over``: the
+        rank keys of ended and paused trials.
+        """
         rows_ND = np.array([trial.row for trial in self._trials])
         over_N = np.array([trial.standing is not None for trial in self._trials])
         count = math.ceil(BETTER * len(over))

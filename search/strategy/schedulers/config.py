@@ -76,7 +76,7 @@ class MedianConfig(Frozen):
 
 
 class KeepBestConfig(Frozen):
-    """Lets a trial go on for as long as fewer than ``keep`` trials have a better score at the first epoch."""
+    """Stops a trial once the scores of ``keep`` other trials at the first epoch are better than its own."""
 
     kind: Literal["keep_best"] = "keep_best"
     keep: PositiveInt = 3

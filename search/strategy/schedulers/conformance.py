@@ -33,7 +33,7 @@ LIVES: Final = 25
 BAD: Final = (math.nan, math.inf, -math.inf)
 
 Pick = tuple[int, float]
-"""A draw: it determines which running trial reports next, and its score."""
+"""A random draw: a number that determines which running trial reports next, and the score that this trial reports."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def replay(scheduler: Scheduler, event: SchedulerEvent) -> Decision | None:
 
 
 def replays(subject: SchedulerSubject) -> None:
-    """If the events of a study are replayed, it makes the same decisions and promotes the same trials."""
+    """If the events of a study are replayed, the scheduler makes the same decisions and promotes the same trials."""
     replayed = subject.make()
     for number, event in enumerate(list(subject.life(subject.make(), failing=True))):
         if number >= subject.cut and event.score is None and not event.ended:
@@ -154,7 +154,7 @@ def diverged(subject: SchedulerSubject) -> None:
 
 
 def ends(subject: SchedulerSubject) -> None:
-    """A trial ends once, takes no report after its end, and is stopped by no comparison before the scheduler's earliest
+    """A trial ends once; reports after its end are refused; no comparison stops it before the scheduler's earliest
     epoch; rungs are below the resource of a trial that completes.
     """
     scheduler = subject.make()

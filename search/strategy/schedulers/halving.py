@@ -54,7 +54,9 @@ class Arrivals:
         return [trial for _, _, trial in self.arrived[:most]]
 
     def ahead(self, rung: int, most: int) -> Ahead:
-        """The score that the next trial must have at this rung to be one of the ``most`` best. ``rung``: the level."""
+        """The score that the next trial must have at this rung to be one of the ``most`` best. ``rung``: the level of
+        this rung.
+        """
         full = 0 < most <= len(self.arrived)
         return Ahead(rung, len(self.arrived), -self.arrived[most - 1][0] if full else None, above=full)
 

@@ -9,7 +9,7 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Sche
 
 @final
 class KeepBest(Scheduler):
-    """Stops a trial once ``keep`` trials have a better score at the first epoch.
+    """Stops a trial once the scores of ``keep`` other trials at the first epoch are better than its own.
 
     The ``keep`` best are known only when all trials have reported their first epoch, so after every epoch of a trial
     its first epoch is compared again. Of trials with equal scores, the first to report is better. More parallel trials

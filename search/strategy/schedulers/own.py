@@ -27,7 +27,7 @@ class OwnScheduler(ABC):
     """The base of users' schedulers. A scheduler has a class ``Config``, a subclass of ``Frozen`` with a ``kind``.
 
     ``config``: its config. ``epochs``: the number of epochs of a trial that completes. The constructor may raise
-    UserError for a number that the scheduler does not support.
+    UserError for a number of epochs that the scheduler does not support.
 
     An instance is created for each decision. So a decision depends on the arguments of ``continues`` alone, and the
     reports in a ledger give the same decisions again.
@@ -57,8 +57,8 @@ class OwnCodeScheduler(Scheduler):
     """Calls a scheduler of the user's own for each decision. It stops trials, and pauses none.
 
     ``own``: the config of the user's scheduler. ``maximum`` and ``spared``: as for ``Scheduler``. The user's code is
-    needed only for decisions, so a study can be read without it. Raises UserError for any error of its code, with its
-    file and, if known, the line.
+    needed only for decisions, so a study can be read without it. Raises UserError for any error of the user's code,
+    with the file and, if known, the line.
     """
 
     def __init__(self, own: OwnConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:

@@ -191,7 +191,9 @@ class Scheduler(ABC):
 
     @final
     def weigh(self, trial: int, further: Vector) -> None:
-        """Set the values (larger is better) of ``trial`` in the other objectives. Call this before ``report``."""
+        """Set the values (larger is better) of ``trial`` in the objectives other than the score. Call this before
+        ``report``.
+        """
         self._further[trial] = further
 
     @final

@@ -38,7 +38,8 @@ class ListenerProcess:
 
     def close(self) -> list[str]:
         """Wait until the listeners have received all events, and end the process. Returns a line, with the reason, for
-        each listener that did not receive all events. If the process ended early, a single line is for all of them.
+        each listener that did not receive all events. If the process ended early, a single line stands for all
+        listeners.
         """
         self._child.send(END)
         try:

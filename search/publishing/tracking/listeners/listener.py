@@ -36,7 +36,7 @@ class TrialInfo:
 @dataclass(frozen=True, slots=True)
 class StudyInfo:
     """The description of a study that listeners receive. ``name``: the study's name. ``identity``: a unique id of the
-    study. ``folder``: the study's folder. A listener may write into its subfolder that has the listener's name.
+    study. ``folder``: the study's folder. A listener may write into a subfolder with the listener's name.
     """
 
     name: str

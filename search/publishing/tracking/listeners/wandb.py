@@ -1,5 +1,5 @@
-"""The listener of ``--also wandb``, which writes an offline W&B run for each trial and seed into the study's folder
-``wandb``. Nothing is sent to W&B, unless the user runs `wandb sync STUDY/wandb/offline-run-*`.
+"""The listener of ``--also wandb``, which writes an offline W&B run for each trial and seed into ``STUDY/wandb``.
+Nothing is sent to W&B, unless the user runs `wandb sync STUDY/wandb/offline-run-*`.
 """
 
 import shutil
