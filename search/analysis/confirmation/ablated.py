@@ -49,7 +49,7 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
 
 def _seeds_to_show(asked: Sequence[RowToConfirm], winner: Estimate | None) -> int | None:
     """Return how many seeds it takes to show a gain as large as the winner's; None if ``power.MOST_SEEDS`` are too few,
-    if this is unknown, and for rows that get seeds until they are decided.
+    if the number is unknown, and for rows that get seeds until they are decided.
     """
     found = None if winner is None or asked[0].looks else reach(asked, abs(winner.value))
     return None if found is None else found.seeds

@@ -23,7 +23,8 @@ def pairs(
     whole: "pd.Series[bool]",
     by_chance: Sequence[Shuffled],
 ) -> pd.DataFrame:
-    """Return a frame with a row for each pair of parts of two axes that occurs in trials; empty without a model.
+    """Return a frame with a row for each pair of parts of two axes that occurs in trials; empty if the model has no
+    effects.
 
     ``model``: the additive model of the search. ``parts``, ``whole``: as for ``additive_model.fit``. ``by_chance``:
     shuffled copies of the search, in which no axis matters (``shuffled.py``).

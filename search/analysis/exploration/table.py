@@ -77,7 +77,8 @@ class SearchData:
 
     ``trials``, ``seeds``: the frames of these names; ``trials`` is indexed by trial number.
     ``points``: the columns of the axes in ``trials``, named by the axes' paths.
-    ``parts``: the part of each axis that each trial has, from ``levels.levels``.
+    ``parts``: the part of each axis (a value of a choice, or a range of numbers) that each trial has, from
+    ``levels.levels``.
     ``whole``: whether each trial was trained to its end.
     ``ranked``: the numbers of the trials with a score, the best first.
     ``base``: the number of the base's trial; None if it has no score.

@@ -117,7 +117,8 @@ and ``words`` for perplexity.
 
 
 def axis_column(path: str) -> str:
-    """Return the name of the column of an axis in the frame ``trials``. Unlike columns of results, it has a dot.
+    """Return the name of the column of an axis in the frame ``trials``. Unlike the names of result columns, it has a
+    dot.
 
     A path with a dot, such as ``model.stack.depth``, is itself the name. A path without a dot is an argument of a
     user's function. ``AXIS`` then stands before it: the axis ``score`` has the column ``axis.score``. A path that
