@@ -32,7 +32,7 @@ text also fits in a browser that uses one of these two.
 """
 
 FEW: Final = 6
-"""An axis of whole numbers has a tick at each if their range is smaller than this."""
+"""An axis of whole numbers has a tick at each number if the range of the numbers is smaller than this."""
 
 LETTERS: Final = 72
 """The maximum number of characters in a line of a title."""

@@ -105,7 +105,7 @@ def _searched(run: Run) -> int:
 
 
 def _ablated(run: Run) -> int:
-    """Run an ablation with all its parts. Its report is printed and published after the last one."""
+    """Run an ablation with all its parts. Its report is printed and published after the last part."""
     code = 0
     while True:
         with run.finished() as record:

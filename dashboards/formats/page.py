@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from skipstack.spaces.subject import Scalar
 
 Numbers = Mapping[str, Scalar]
-"""The numbers of one row of a table, or of one line of CSV, by their full names."""
+"""Maps names to the numbers of one row of a table, or of one line of CSV."""
 
 TrialKey = tuple[int | None, int]
 """A trial: the number of its ablation (None for a trial of the search), and the trial's own number."""
@@ -139,7 +139,8 @@ class FoldedPart:
 class Page:
     """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
     the title. ``answers``: further results, a line each, shown below the verdict. ``details``: further parts of the
-    page. ``whole``: the command that prints the page with its details. A page whose details are left out names it.
+    page. ``whole``: the command that prints the page with its details. A page whose details are left out names this
+    command.
     """
 
     title: str

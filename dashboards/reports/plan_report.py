@@ -44,7 +44,9 @@ Content = Mapping[str, Any]
 
 
 def _content(plan: Plan) -> Content:
-    """The numbers of a plan by their full names. Sizes are in bytes, times in seconds or hours, shares in [0, 1]."""
+    """The content of the report: the study, its networks and the forecasts. Sizes are in bytes, times in seconds or
+    hours, shares in [0, 1].
+    """
     study, search, small = plan.study, plan.study.search, small_space(plan.study)
     return {
         "study": study.title,

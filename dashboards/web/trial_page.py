@@ -161,8 +161,8 @@ def _choice(view: View, number: int, ablations: Collection[int], numbers: Sequen
 
 
 def _seen(of: Snapshot, number: int, ablation: int | None, other: int | None) -> ComparedTrials:
-    """Read the trial ``number``, and the trials with which it is compared, from the ledger. ``other``: the one that the
-    reader chose.
+    """Read the trial ``number``, and the trials with which it is compared, from the ledger. ``other``: the trial that
+    the reader chose for comparison.
     """
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)

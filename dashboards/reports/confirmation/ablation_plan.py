@@ -58,7 +58,9 @@ def _rows(made: Experiment) -> Iterator[Block]:
 
 
 def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
-    """Yield lines on the winners, the number of trials, their time, and the detectable gains."""
+    """Yield lines on the winners (the best configs of the search), the number of trials, their time, and the detectable
+    gains.
+    """
     yield winners_in_words(made.plan)
     rows, corpora = len(made.plan.rows), max(1, len(made.plan.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"

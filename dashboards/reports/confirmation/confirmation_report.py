@@ -189,7 +189,7 @@ def _gain(numbers: Numbers, measure: Measure) -> str:
 
 def _over(split: Split, numbers: Numbers, measure: Measure) -> str:
     """The config over which the gain is measured. If the row takes a change back, that config has no row of its own, so
-    its score is shown here; the heading of the section names the winner.
+    its score is shown here. The winner's name is left out, since the heading of the section has it.
     """
     over = str(numbers["over"])
     if not numbers["taken_back"]:
