@@ -809,7 +809,7 @@ def _finished(run: Run) -> Study:
     try:
         record = run.finish()
         while (further := next_part(run)) is not None:
-            run.close()  # the last part publishes for all
+            run.close()  # all parts are published together, after the last one
             run = ablate(further, run.execution)
             run.finish()
         _shown(run, record if run.ablation is None else None)

@@ -254,7 +254,7 @@ class Promoted(_Happened):
 
 
 class Retried(_Happened):
-    """A fault ended an attempt. The trial restarts from its last checkpoint, if any. ``message``: the error."""
+    """A fault ended an attempt at a trial, which restarts from its last checkpoint, if any. ``message``: the error."""
 
     kind: Literal["retried"] = "retried"
     trial: NonNegativeInt

@@ -103,7 +103,7 @@ def over_folds(values_C: Sequence[float], folds: int, *, held_out: bool, scale: 
 
 
 def over_sentences_too(value: float, *tables_RS: Values, scale: float | None = None) -> Estimate:
-    """Return ``value`` with its interval over seeds and sentences.
+    """Return ``value`` with its interval over seeds and sentences; without an interval if there is a single seed.
 
     ``tables_RS``: one table of pseudo-values, or the tables of two networks (see ``chance``). ``scale``: as in
     ``over_seeds``; None means the size of ``value``.

@@ -64,7 +64,7 @@ def experiment(
     - no winner (one of the best configs) has a change at a path in ``without``;
     - another search has another base or no scored trial, or its best config cannot be expressed on the study's axes;
     - ``until_decided`` is given for a study with replicates, for several corpora, or with ``most_seeds`` that is not
-      above ``seeds`` or too large;
+      above ``seeds``, or is too large;
     - ``tuned_axes`` or ``arms`` raises it.
     """
     if not (best := record.ranked()[: options.top]):

@@ -1,8 +1,9 @@
 """Names the rows of an ablation, and finds the reference of each row: the other row with which it is compared.
 
 The name of a row depends on its role, such as base or winner (a best config of the search). It names the winner or the
-change whose gain the row measures. The gain of a change is the score of a config with the change minus that of the same
-config without it, even if the row is the config without the change. So a positive gain always speaks for the change.
+change whose gain the row measures. The gain of a change is the score of a config with the change minus the score of the
+same config without it, even if the row is the config without the change. So a positive gain always speaks for the
+change.
 """
 
 from collections.abc import Mapping

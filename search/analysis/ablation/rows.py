@@ -116,8 +116,8 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
     """Yield the rows of single changes: first each change taken back, then each change alone.
 
-    A row is yielded as its role, its point, and the reason why it is impossible; None if it is possible. For example,
-    the axis of a change may be inactive in the base.
+    A row is yielded as its role, its point, and the reason why it is impossible, such as a change on an axis that is
+    inactive in the base. The reason is None if the row is possible.
     """
     base = space.base_point()
     for number, winner in winners.items():

@@ -56,7 +56,7 @@ def _seeds_to_show(asked: Sequence[RowToConfirm], winner: Estimate | None) -> in
 
 
 def compared_rows(record: StudyRecord) -> list[RowToConfirm]:
-    """Return the rows of an ablation's confirmed table, in its order."""
+    """Return the rows of an ablation's confirmed table, in the order of the table."""
     assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
     return [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]

@@ -74,7 +74,7 @@ class ConfirmedRow:
     ``label``, ``over``, ``taken_back``, ``section``, ``is_reference``, ``axis``, ``corpus``: as in ``RowToConfirm``.
     ``trial``, ``reference``: the numbers of the trials with and without the change.
     ``state``, ``whole``, ``seeds``: how the row's own trial ended, whether it was trained to its end, and its seeds.
-    ``dev``, ``test``: the scores of ``trial``. ``reference_dev``, ``reference_test``: those of ``reference``.
+    ``dev``, ``test``: the scores of ``trial``. ``reference_dev``, ``reference_test``: the scores of ``reference``.
     ``gain``: the gain of the change, with an uncorrected interval. If the row is compared at several numbers of seeds
     (looks), it is the gain at the look that decides the row. None if it is unknown, and for a row that is a reference.
     ``effect_size``: the gain in standard deviations over seeds.

@@ -26,8 +26,8 @@ class PaperRow(Frozen):
     recall behind the F1 on test. ``size``: the printed number of parameters, in millions.
     ``has``: the values, by path, in which the row's config differs from a study's base. None for a system that cannot
     be expressed as a config of this project.
-    ``otherwise``: values that replace some of ``has`` if a study has no trial with ``has``, such as those of a preset's
-    small scale.
+    ``otherwise``: values that replace some of ``has`` if a study has no trial with ``has``, such as the values of a
+    preset's small scale.
     ``vectors``: whether word embeddings start from pretrained vectors, which may come from any file. None means as in
     the study's base.
     ``base``: whether the paper measures differences from this row.

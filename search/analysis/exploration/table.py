@@ -37,8 +37,8 @@ class ValueRow:
     ``selected``: the best of the members on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
     ``whole``, ``is_base``: whether the selected trial was trained to its end, and whether it is the trial of the base.
-    ``leads``: whether no other value of the axis has a better selected trial; False if no value has a selected trial.
-    ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
+    ``leads``: whether no other value of the axis has a better selected trial; False if fewer than two values have a
+    selected trial. ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
     ``effect``: the effect of the value on the final score; None if the trials do not support one (``effects.py``).
     ``epochs``, ``seconds``: the total epochs and seconds of all trials with the value.
     ``parameters``, ``latency``: the selected trial's values of these objectives; None if they are not objectives.
