@@ -118,7 +118,7 @@ def _ablated(run: Run) -> int:
         code = max(code, _faults(record, run.folder))
         if further is None:
             break
-        run.close()  # the last part publishes for all
+        run.close()  # all parts are published together, after the last one
         say(part_in_words(further.experiment))
         run = ablate(further, run.execution)
     with said_if_long(PUBLISHING):

@@ -224,7 +224,7 @@ def _ends_before(content: Content) -> Iterator[str]:
 
 
 def _shared(content: Content) -> Iterator[str]:
-    """Yield a sentence on how many trials share a program, if a program may train several."""
+    """Yield a sentence on how many trials train together in one computation, if several may."""
     most, together = content["machine"]["trials_per_program"], content["trials_together"]
     if most > 1:
         yield (

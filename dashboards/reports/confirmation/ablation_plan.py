@@ -16,7 +16,7 @@ from skipstack.spaces.space import Space
 
 
 def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Page:
-    """The page of a planned ablation."""
+    """The page of a planned ablation: its rows, and the expected cost and power."""
     costs = map(Sentence, _costs(made, expected, measure))
     return Page(made.study.title, (tuple(_rows(made)), tuple(costs)))
 

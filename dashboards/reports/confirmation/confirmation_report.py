@@ -92,8 +92,8 @@ def confirmation_report(confirmation: Confirmation) -> Report:
 def confirmed_table(
     records: Sequence[Numbers], measure: Measure, *, split: Split = "test", about: str = "", ablation: int | None = None
 ) -> Table:
-    """The table of confirmed rows, with the best score of each corpus in bold. Only gains have an interval in it. A
-    table of a single config has no gains; it has the interval of the score.
+    """The table of confirmed rows, with the best score of each corpus in bold. Of its numbers, only gains have an
+    interval. The table of a single config has no gains, but the interval of the score.
 
     ``records``: the numbers of the rows. ``split``: the split of the scores. ``about``: the study's description.
     ``ablation``: the number of the rows' ablation; None if the rows are trials of a search.

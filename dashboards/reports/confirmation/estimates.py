@@ -13,7 +13,8 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.subject import Scalar
 
 MARK = "*"
-"""Marks a significant gain or loss. Of families (rows corrected together) without any effect, at most 5 % have one."""
+"""Marks a significant gain or loss. Of families (rows corrected together) without any effect, at most 5 % have a mark.
+"""
 
 BOLD = "Bold: the best score."
 """The sentence that explains bold cells."""
