@@ -69,7 +69,7 @@ app = typer.Typer(
 
 
 def command() -> NoReturn:
-    """Run ``skipstack`` in a process of its own. This is the entry point of the installed script."""
+    """Run ``skipstack`` as the only task of this process. This is the entry point of the installed script."""
     claim()
     main()
 

@@ -318,11 +318,12 @@ def resume(
     finished already, events that MLflow lacks are written there.
 
     ``enough``: begin no further trials. ``hours``: a new limit in hours for the whole study, counted over all its runs;
-    a study that ended at its former limit continues if this is higher. ``objective``: the function, if the study calls
-    one. If a trial's function is called again, its earlier reports do not count, unless it resumes from a checkpoint.
-    ``constraints``: the functions among the study's constraints, unchanged. ``code``: the files of the study's own
-    code, needed if they or the study were moved since the last run. They are run, and must have the recorded hashes.
-    Other options and errors are those of ``search``; options that are not given are those of the study's last run.
+    a study that ended at its former limit continues if the new limit is higher. ``objective``: the function, if the
+    study calls one. If a trial's function is called again, its earlier reports do not count, unless it resumes from a
+    checkpoint. ``constraints``: the functions among the study's constraints, unchanged. ``code``: the files of the
+    study's own code, needed if they or the study were moved since the last run. They are run, and must have the
+    recorded hashes. Other options and errors are those of ``search``; options that are not given are those of the
+    study's last run.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -470,8 +471,8 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     """Open a study, finished or not, from its ``folder``.
 
     ``folder`` may also be ``mlflow:NAME``, ``mlflow:ID`` or ``runs:/ID``. The study is then read from the copy of its
-    ledger in the MLflow store ``tracking_uri``, by default that of the variable ``MLFLOW_TRACKING_URI``. Raises
-    UserError if there is no study, or if it is damaged.
+    ledger in the MLflow store ``tracking_uri``, by default the store that the variable ``MLFLOW_TRACKING_URI`` names.
+    Raises UserError if there is no study, or if it is damaged.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -483,8 +484,8 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
 
 
 def follow(folder: AnyPath, *, every: float = 5.0) -> None:
-    """Show the report of a study, which another process runs, in a notebook's cell. Update it when the study changes,
-    at most once in ``every`` seconds, until the study is finished or the cell is interrupted.
+    """Show, in a notebook's cell, the report of a study that another process runs. Update it when the study changes, at
+    most once in ``every`` seconds, until the study is finished or the cell is interrupted.
 
     Raises UserError outside a notebook, or if there is no study.
     """
@@ -566,11 +567,11 @@ def optuna_sampler(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) 
     ``proposer``: ``tpe``, ``gp``, ``evolution``, ``random`` or ``grid``; or a mapping with its options, such as
     ``{"kind": "evolution", "population": 8}``. It proposes the parameters that all trials so far had, each with the
     same distribution. Other parameters are drawn at random, and so are all parameters of the first trial. The proposals
-    depend only on ``seed`` and on the trials in Optuna's storage: a new process that loads the study goes on with the
-    same ones. A study with several ``directions`` has several objectives.
+    depend only on ``seed`` and on the trials in Optuna's storage: a new process that loads the study continues with the
+    same proposals. A study with several ``directions`` has several objectives.
 
-    Raises UserError for an unknown proposer. In a trial, it is raised for choices that are not text, finite numbers,
-    bools or None, and by ``grid`` for a parameter with infinitely many values.
+    Raises UserError for an unknown proposer. In a trial, UserError is raised for choices that are not text, finite
+    numbers, bools or None, and by ``grid`` for a parameter with infinitely many values.
     """
     check_system()
     need("optuna", "optuna_sampler")
@@ -587,9 +588,9 @@ def optuna_pruner(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brac
 
     ``epochs``: the steps of a trial that is not pruned. Trials are compared at the steps ``grace``, ``grace *
     reduction``, ``grace * reduction**2``, ... below ``epochs``, each trial by its first report at or after the step. A
-    trial is pruned if it is below the best 1/``reduction`` of those that reported there before, or if it reports a
-    number that is not finite. ``brackets``: the number of groups of trials. The second group lacks the lowest rung, the
-    third the two lowest, and so on.
+    trial is pruned if it is below the best 1/``reduction`` of the trials that reported at this step before, or if it
+    reports a number that is not finite. ``brackets``: the number of groups of trials. The second group lacks the lowest
+    rung, the third the two lowest, and so on.
 
     Raises UserError for a number that is not allowed.
     """
@@ -647,7 +648,7 @@ def _written(found: FinishedSearch, out: AnyPath) -> Study:
 
 
 def _page(study: Study) -> str:
-    """The page of a study that notebooks show."""
+    """The page that notebooks show for a study."""
     from skipstack.dashboards.reports.notebook import notebook_page
 
     return notebook_page(study)
@@ -808,7 +809,7 @@ def _finished(run: Run) -> Study:
     try:
         record = run.finish()
         while (further := next_part(run)) is not None:
-            run.close()  # the last part publishes for all
+            run.close()  # all parts are published together, after the last one
             run = ablate(further, run.execution)
             run.finish()
         _shown(run, record if run.ablation is None else None)
@@ -856,7 +857,7 @@ _ELSEWHERE = {
         for name in ("choice", "ordinal", "randint", "lograndint", "uniform", "loguniform", "normal", "lognormal")
     },
 }
-"""The module of each class and of each function that makes axes, and the name there."""
+"""The module of each class and of each function that makes axes, and its name in this module."""
 
 if not TYPE_CHECKING:
 

@@ -59,7 +59,8 @@ def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log:
     """The X or Y channel of a chart for an axis of the search space.
 
     ``kind``: ``alt.X`` or ``alt.Y``. ``field``: the column of the chart's data that ``placed`` made from ``values``.
-    ``title``: is cut to ``LETTERS`` characters. ``log``: whether a numeric scale is logarithmic.
+    ``title``: the title of the axis, which is cut to ``LETTERS`` characters. ``log``: whether a numeric scale is
+    logarithmic.
     """
     if is_quantity(values):
         spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}

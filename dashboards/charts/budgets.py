@@ -11,7 +11,7 @@ from skipstack.data.tasks.measure import Measure
 
 
 def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trials", "epochs"] = "trials") -> Any:
-    """Draw the expected best score over the number of trials: a line for each study, with a mark at its end.
+    """Draw the expected best score over the number of trials or epochs: a line for each study, with a mark at its end.
 
     Columns of ``frame``: ``trials``, ``expected_best`` (unscaled: accuracies are in [0, 1]), ``study`` (if there are
     several studies), and ``epochs`` (if ``cost`` is ``epochs``). ``cost``: the column on the x axis. Use ``epochs`` if

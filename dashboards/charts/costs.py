@@ -12,7 +12,7 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, time_u
 from skipstack.data.tasks.measure import Measure
 
 Cost = Literal["seconds", "parameters", "latency"]
-"""A cost of a trial: the name of a column."""
+"""A cost of a trial, as the name of its column in a frame of trials."""
 
 TITLES: Final[dict[Cost, str]] = {
     "seconds": "of training and evaluation",

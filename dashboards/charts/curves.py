@@ -35,7 +35,9 @@ BEST, WHOLE, STOPPED, RUNNING, FAULTY = LOOKS = (
 )
 
 NAMES: Final = {**states.NAMES, "stopped": STOPPED.name}
-"""The names of the looks, by the state of a trial. All other states have the look ``FAULTY``."""
+"""The name of the look (colour and dash) of a trial's curve, by the trial's state. All other states have the look
+``FAULTY``.
+"""
 
 MOST: Final = 150
 """The maximum number of curves that are drawn."""

@@ -27,12 +27,12 @@ def slices(
     after: int | None = None,
 ) -> Any:
     """Draw a panel for each of ``axes``, with a point for each scored trial in which the axis is active. If more than
-    ``MOST`` trials have a score, the best and every n-th are drawn. The axis also has the values of trials without a
-    score.
+    ``MOST`` trials have a score, the best and every n-th are drawn. The x axis of a panel also has the values of trials
+    without a score.
 
     ``trials``: a frame of trials with the columns state, score and dev, and a column for each axis. ``names``: the
-    names of the axes in the chart. ``log``: the axes with a logarithmic scale. ``after``: each score is the best up to
-    this epoch; None if it is the best of the whole training.
+    names of the axes in the chart. ``log``: the axes with a logarithmic scale. ``after``: the scores are the best up to
+    this epoch; None means the best of the whole training.
     """
     scored = trials[np.isfinite(trials["dev"])]
     drawn = thinned(scored, MOST, scored["score"] == scored["score"].max())

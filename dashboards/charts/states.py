@@ -19,11 +19,13 @@ NAMES: Final = {
     "stopped": STOPPED.name,
     **dict.fromkeys(("running", "paused", "waiting", "training", "measuring", "interrupted"), RUNNING.name),
 }
-"""The names of the looks, by the state of a trial. All other states have the look ``FAULTY``."""
+"""The name of the look (colour and shape) of a trial's mark, by the trial's state. All other states have the look
+``FAULTY``.
+"""
 
 
 def kinds(states: "pd.Series[str]") -> "pd.Series[str]":
-    """Convert the states of trials into the names of their looks."""
+    """Convert the states of trials into the names of their looks (``NAMES``)."""
     return states.map(NAMES).fillna(FAULTY.name)
 
 

@@ -32,7 +32,7 @@ text also fits in a browser that uses one of these two.
 """
 
 FEW: Final = 6
-"""An axis of whole numbers has a tick at each if their range is smaller than this."""
+"""An axis of whole numbers has a tick at each number if the range of the numbers is smaller than this."""
 
 LETTERS: Final = 72
 """The maximum number of characters in a line of a title."""
@@ -130,7 +130,7 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
 
 
 def thinned(rows: pd.DataFrame, most: int, always: "pd.Series[bool]") -> pd.DataFrame:
-    """Return every n-th row, so that about ``most`` remain, and the rows of ``always``, such as the best trial."""
+    """Return every n-th row, so that about ``most`` remain, and all rows for which ``always`` is True."""
     every = max(1, -(-len(rows) // most))
     kept: pd.DataFrame = rows.loc[(np.arange(len(rows)) % every == 0) | always.to_numpy()]
     return kept

@@ -16,8 +16,8 @@ def shown(measure: Measure) -> float:
 
 
 def value_scale(measure: Measure, **further: Any) -> alt.Scale:
-    """The scale of an axis with values of a measure. The axis may begin at any value, and a logarithmic axis may end at
-    any value. ``further``: more options of the scale.
+    """The scale of an axis with values of a measure. The axis need not include 0. A linear axis is extended to round
+    numbers. ``further``: more options of the scale.
     """
     if measure.scale == "log":
         return alt.Scale(type="log", nice=False, padding=10, **further)
@@ -47,7 +47,7 @@ def gain_title(measure: Measure, split: str = "") -> str:
 
 
 def decimals(numbers: Iterable[float]) -> int:
-    """The number of decimals, from 2 to 6, that shows how numbers differ: two digits of their range."""
+    """The number of decimals, from 2 to 6, that shows how numbers differ: enough for two digits of their range."""
     known = [number for number in numbers if isfinite(number)]
     spread = max(known) - min(known) if known else 0.0
     return min(max(2, 1 - ceil(log10(spread)) + 1), 6) if spread else 2
@@ -72,5 +72,5 @@ UNITS: Final = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("secon
 
 
 def time_unit(seconds: float) -> tuple[str, float]:
-    """The largest unit of time that fits twice into ``seconds``, and its length in seconds; by default, seconds."""
+    """The largest unit of time that fits at least twice into ``seconds``, and its length; by default, seconds."""
     return next(((name, unit) for name, unit in UNITS if seconds >= 2 * unit), UNITS[-1])

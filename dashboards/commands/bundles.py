@@ -169,8 +169,8 @@ def export(
 
 
 def _is_served_by_mlflow(bundle: Path) -> bool:
-    """Whether MLflow can serve a bundle: a network that needs neither own code nor vectors of tokens, or a function's
-    model in MLflow's format.
+    """Whether MLflow can serve a bundle: a network that needs neither the user's own code nor a vector for each token,
+    or a function's model in MLflow's format.
     """
     from skipstack.search.publishing.bundles.bundle import bundle_config
     from skipstack.search.publishing.bundles.files import is_own

@@ -34,7 +34,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "draw": "draw",
     },
 }
-"""Maps each command to the file in this folder that adds it by ``add_to``, under its heading in ``--help``."""
+"""The commands below each heading of ``--help``, each with the file in this folder that adds it (``add_to``)."""
 
 FILES: Final = {name: file for group in GROUPS.values() for name, file in group.items()}
 """The file of each command."""

@@ -38,8 +38,8 @@ def dashboard(
     """Show studies in a browser, also while they run.
 
     The pages are served to this machine only. They answer: Is it going well? What works? Can I believe it? What do I
-    take away? A second address is printed, with a token: opened there, they also stop trials, try points and take
-    notes. Ctrl-C ends the server.
+    take away? A second address, with a token, is printed: pages opened from it can also stop trials, try points and
+    write notes. Ctrl-C ends the server.
     """
     need("starlette", "dashboard")
     here = Path("runs") if Path("runs").is_dir() else Path()

@@ -1,4 +1,4 @@
-"""Suggests further commands to type after a study. The report names the first one."""
+"""Suggests further commands to type after a study. The first command to type is in the report itself."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

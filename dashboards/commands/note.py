@@ -23,7 +23,7 @@ def note(
 ) -> int:
     """Write a note on a study or a trial.
 
-    Reports and the dashboard show it, and so does MLflow from the next `skipstack resume` or `sync` on.
+    Reports and the dashboard show the note, and so does MLflow from the next `skipstack resume` or `sync` on.
     """
     from skipstack.search.api.run import noted
 
@@ -36,8 +36,8 @@ def note(
 def rename(study: StudyPath, title: Annotated[str, typer.Argument(help="The new title.")]) -> int:
     """Give a study another title.
 
-    Reports and the dashboard call it so, and so does MLflow from the next `skipstack resume` or `sync` on. The folder
-    keeps its name.
+    Reports and the dashboard show this title, and so does MLflow from the next `skipstack resume` or `sync` on. The
+    folder keeps its name.
     """
     from skipstack.search.api.run import renamed
 

@@ -40,9 +40,9 @@ def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, fl
     """The metrics of a row, by name: its gain with the interval that decides its mark, p (corrected), the effect size,
     and the ends of the intervals of the scores of the row's own trial.
 
-    A ``key`` with three elements is that of a run that trained nothing; its metrics also include the scores themselves.
-    A positive gain means that the change helps. Larger values of ``best_score`` (on dev) are always better. Test scores
-    are in the measure's own unit: smaller perplexities are better.
+    A ``key`` with three elements belongs to a run that trained nothing. The metrics of such a run also include the
+    scores themselves. A positive gain means that the change helps. Larger values of ``best_score`` (on dev) are always
+    better. Test scores are in the measure's own unit: smaller perplexities are better.
     """
     found: dict[str, float | None] = {"p": row.p, "effect_size": row.effect_size}
     if row.gain is not None:

@@ -105,7 +105,7 @@ def _searched(run: Run) -> int:
 
 
 def _ablated(run: Run) -> int:
-    """Run an ablation with all its parts. Its report is printed and published after the last one."""
+    """Run an ablation with all its parts. Its report is printed and published after the last part."""
     code = 0
     while True:
         with run.finished() as record:
@@ -118,7 +118,7 @@ def _ablated(run: Run) -> int:
         code = max(code, _faults(record, run.folder))
         if further is None:
             break
-        run.close()  # the last part publishes for all
+        run.close()  # all parts are published together, after the last one
         say(part_in_words(further.experiment))
         run = ablate(further, run.execution)
     with said_if_long(PUBLISHING):

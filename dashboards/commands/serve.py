@@ -23,7 +23,7 @@ def serve(
 
     POST /predict takes {"texts": ["..."]}, or {"tokens": [["...", "..."]]} for texts that are split already, and
     answers with the words and tags of each, as `skipstack predict` predicts them. GET / shows the model card, and a
-    field to try a text; GET /schema describes it all (OpenAPI). It is served to this machine only. Ctrl-C ends it.
+    field to try a text; GET /schema describes it all (OpenAPI). Only this machine can reach the server. Ctrl-C ends it.
     """
     need("starlette", "serve")
     from skipstack.dashboards.web.serving import address_of, check_hosts, listening, serve_until_interrupted

@@ -28,7 +28,7 @@ def stop(
     """Stop trials of a running study, or the study.
 
     A trial ends at its next report, and keeps its scores. Without --trial, the process that runs the study starts no
-    further trial: those in training go on, the best ones are measured on test, and the report is printed.
+    further trial: trials in training go on, the best trials are measured on test, and the report is printed.
     """
     from skipstack.search.api.run import ask_to_stop
 

@@ -70,7 +70,9 @@ def _layout(table: Table, shown: Sequence[int], gap: int) -> Layout:
 
 
 def _in_two_lines(table: Table, room: int) -> bool:
-    """Whether each label fits into two lines of ``room`` characters with whole words. False if ``room`` is small."""
+    """Whether each label fits into two lines of ``room`` characters with whole words. False if ``room`` is below
+    ``NARROWEST_LABEL``.
+    """
     return room >= NARROWEST_LABEL and all(
         len(wrap(row.label, room, break_long_words=False, break_on_hyphens=False)) <= 2
         and all(cell_len(word) <= room for word in row.label.split())

@@ -171,8 +171,8 @@ def _linked(element: str, href: str) -> str:
 
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
-    """Yields the HTML of the pictures; those of details are folded. A last sentence names the pictures that could not
-    be drawn, with the reasons.
+    """Yields the HTML of the pictures; the pictures of details are folded. A last sentence names the pictures that
+    could not be drawn, with the reasons.
     """
     drawn = [(f"picture-{place}", picture) for place, picture in enumerate(pictures) if picture.svg]
     missing: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from skipstack.spaces.subject import Scalar
 
 Numbers = Mapping[str, Scalar]
-"""The numbers of one row of a table, or of one line of CSV, by their full names."""
+"""Maps names to the numbers of one row of a table, or of one line of CSV."""
 
 TrialKey = tuple[int | None, int]
 """A trial: the number of its ablation (None for a trial of the search), and the trial's own number."""
@@ -50,10 +50,10 @@ class TableRow:
     """A row of a table: its subject (the thing that the row is about) and its cells.
 
     ``names``: the subject in Markdown, with a text for each of ``Table.names``. ``cells``: a cell for each of
-    ``Table.columns``. ``label``: the subject in formats other than Markdown. ``section``: the heading above successive
-    rows with the same section, in formats other than Markdown. ``mark``: a sign before the subject. ``style``: the Rich
-    style of the row. ``code``: whether the subject is shown as code. ``trial``: the trial that the row describes; None
-    if it describes none.
+    ``Table.columns``. ``label``: the subject in formats other than Markdown. ``section``: a heading that is shown once
+    above successive rows that have it, in formats other than Markdown. ``mark``: a sign before the subject. ``style``:
+    the Rich style of the row. ``code``: whether the subject is shown as code. ``trial``: the trial that the row
+    describes; None if it describes none.
     """
 
     names: tuple[str, ...]
@@ -87,7 +87,7 @@ class Table:
 
 
 def captioned(table: Table, part: str) -> str:
-    """The name of a table, at the beginning of its caption. ``part``: the heading above the table on the page."""
+    """The name of a table, with which its caption begins. ``part``: the heading above the table on the page."""
     return ": ".join(filter(None, (part, table.heading))) or "table"
 
 
@@ -139,7 +139,8 @@ class FoldedPart:
 class Page:
     """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
     the title. ``answers``: further results, a line each, shown below the verdict. ``details``: further parts of the
-    page. ``whole``: the command that prints the page with its details. A page whose details are left out names it.
+    page. ``whole``: the command that prints the page with its details. A page whose details are left out names this
+    command.
     """
 
     title: str

@@ -30,7 +30,7 @@ PICTURES: Final = "\n".join(
     for name in ("ink", "paper", "line", "blue", "fault", "mark", "sky")
     for part in ("fill", "stroke")
 )
-"""The CSS that replaces the colours of ``dashboards/charts/theme.py`` in pictures by those of the page."""
+"""The CSS that replaces the colours of ``dashboards/charts/theme.py`` in pictures by the colours of the page."""
 
 TABLES: Final = """\
 .wide { overflow-x: auto; } .wide:focus-visible { outline: 2px solid var(--cyan); }

@@ -39,7 +39,7 @@ COUNTED = 1000
 
 FEWEST = 20
 """The pace is computed from the later half of the trials that ended in this session, but from at least the last
-``FEWEST``.
+``FEWEST`` of them.
 """
 
 
@@ -84,7 +84,9 @@ class _Tally:
         self._epochs = self._tested = 0
 
     def note(self, event: Event) -> None:
-        """Mark for a recount the trials that an event changes. The record must already contain the event."""
+        """Mark the trials that an event changes, so that they are counted again. The record must already contain the
+        event.
+        """
         if isinstance(event, Extended | Interrupted | Resumed):
             self._stale |= set(self._record.trials)  # these events can change the state of every trial
         elif (number := getattr(event, "trial", None)) is not None:
@@ -250,11 +252,11 @@ class StudyCounts:
         return seconds if hours is None else min(seconds, max(hours * HOUR - self.record.working.seconds(now), 0.0))
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
-        """Update the best trial after a report. It is compared only with the reporting trial, since ranking all trials
-        at every report would get slower and slower.
+        """Update the best trial after a report. The best trial so far is compared only with the reporting trial, since
+        ranking all trials at every report would get slower and slower.
 
-        In a race of seeds (``trial.raced``), a further seed may lower a trial's score. All trials are then ranked after
-        the last epoch of each seed, and at each report until there is a best trial.
+        If seeds race (``trial.raced``: they are trained in groups), a further seed may lower a trial's score. All
+        trials are then ranked after the last epoch of each seed, and at each report until there is a best trial.
         """
         if trial.raced:
             if report.epoch == trial.config.epochs or self.best is None:

@@ -159,7 +159,7 @@ def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
 
 
 def _columns(diagram: Diagram, room: float) -> Mapping[str | None, float]:
-    """The horizontal centre of each direction's column. ``room``: the width of the tracks beside it, in pixels."""
+    """The horizontal centre of each direction's column. ``room``: the width of a column's tracks, in pixels."""
     directions = {part.direction for part in diagram.of_kind("layer")}
     if len(directions) < 2:
         return dict.fromkeys(directions, WIDTH / 2)
@@ -198,7 +198,7 @@ def _across(
 
 def _part(canvas: Canvas, part: Part, box: Box, *, takes: bool) -> None:
     """Draw the box of a part with its text. The box is darker if the part ``takes`` a shortcut. A part that reads
-    several tokens shows a square for each token; that of the current token is dark.
+    several tokens shows a square for each token; the square of the current token is dark.
     """
     shade = 0.14 if takes else 0.05 if part.kind in ("join", "head", "text") else 0.0
     canvas.box((box.x, box.y), box.width, box.height, shade=shade)

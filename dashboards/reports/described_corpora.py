@@ -34,8 +34,8 @@ def planned_corpora(study: str, data_dir: Path | None) -> tuple[list[Described],
 def recorded_corpora(path: Path) -> tuple[list[Described], str]:
     """Describe the corpora of a study and of its ablations. Returns the descriptions and the study's name.
 
-    The descriptions are read from the ledger. If it has none of a corpus, as in studies of earlier versions, the
-    prepared corpus is counted again.
+    The descriptions are read from the ledger. If the ledger does not describe a corpus, as in studies of earlier
+    versions, the description is computed from the prepared corpus.
     """
     from skipstack.search.study.record.reading import read_study
 

@@ -109,7 +109,9 @@ def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[NextSte
 
 
 def _more_seeds(verdict: WinnerTested, folder: str) -> Iterator[NextStep]:
-    """Yield the ablation that would show a gain as large as that of an open winner, if ``MOST`` seeds suffice."""
+    """Yield an ablation with enough seeds to show a gain as large as the winner's, which is not significant yet; none
+    if ``MOST`` seeds do not suffice.
+    """
     gain, needed = verdict.winner.gain, verdict.seeds_to_show
     if gain is not None and needed is not None and (seeds := max(needed, 2 * gain.seeds)) <= MOST:
         how = f"to test it with {seeds} seeds, which show a gain of this size in 80 of 100 ablations"

@@ -44,7 +44,9 @@ Content = Mapping[str, Any]
 
 
 def _content(plan: Plan) -> Content:
-    """The numbers of a plan by their full names. Sizes are in bytes, times in seconds or hours, shares in [0, 1]."""
+    """The content of the report: the study, its networks and the forecasts. Sizes are in bytes, times in seconds or
+    hours, shares in [0, 1].
+    """
     study, search, small = plan.study, plan.study.search, small_space(plan.study)
     return {
         "study": study.title,
@@ -222,7 +224,7 @@ def _ends_before(content: Content) -> Iterator[str]:
 
 
 def _shared(content: Content) -> Iterator[str]:
-    """Yield a sentence on how many trials share a program, if a program may train several."""
+    """Yield a sentence on how many trials train together in one computation, if several may."""
     most, together = content["machine"]["trials_per_program"], content["trials_together"]
     if most > 1:
         yield (

@@ -183,8 +183,8 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def side_effect_lines(space: Space, base: Subject) -> Iterator[str]:
-    """Yield a line for each axis with a value that also changes other settings; it names these changes. If shortcuts
-    are among them, a last line names the field that decides which layers take one. ``base``: the base config of the
+    """Yield a line for each axis whose values also change other settings, with these changes. If shortcuts are among
+    the changes, a last line names the field that decides which layers take a shortcut. ``base``: the base config of the
     space.
     """
     found: dict[str, list[str]] = {}

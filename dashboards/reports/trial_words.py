@@ -88,8 +88,8 @@ def _at_rung(trial: TrialRecord, resource: Resource) -> str:
 
 
 def _done(trial: TrialRecord) -> str:
-    """The completed training of a trial, such as ``3 of 12 epochs``. In a race of seeds, once the first seeds have all
-    their epochs, it is ``12 epochs of each of 2 seeds``.
+    """The completed training of a trial, such as ``3 of 12 epochs``. If seeds race (are trained in groups), it is, once
+    the first group has all its epochs, ``12 epochs of each of 2 seeds``.
     """
     whole = trial.config.epochs
     if trial.raced and len(trial.reports) >= whole:

@@ -66,8 +66,9 @@ def in_a_sentence(verdict: Verdict) -> str:
 
 
 def answers(verdict: Verdict) -> tuple[str, ...]:
-    """A line for each axis that a confirmed table tests: the gain of its change, and whether that helps or harms. If a
-    change is not shown to do either, the line says how large its gain or loss may still be. Empty for other verdicts.
+    """A line for each axis that a confirmed table tests: the gain of its change, and whether the change helps or harms.
+    If a change is not shown to do either, the line says how large its gain or loss may still be. Empty for other
+    verdicts.
     """
     match verdict:
         case WinnerTested():
@@ -119,7 +120,7 @@ def _answer(row: ConfirmedRow, measure: Measure) -> str:
 
 
 def _nothing_shown(most: float, measure: Measure) -> str:
-    """Words for an open gain or loss of at most ``most``; without the number if every possible gain is within it."""
+    """Words for an open gain or loss of at most ``most``. The number is left out if no gain can be larger anyway."""
     return "nothing shown" if measure.in_points and most >= 1 else f"nothing shown up to {size_of(most, measure)}"
 
 
@@ -130,7 +131,9 @@ def _farthest(row: ConfirmedRow) -> float:
 
 
 def _winner_tested(verdict: WinnerTested) -> Iterator[str]:
-    """Yield the clauses on a tested winner: its gain over the base, its changes, and other networks beside it."""
+    """Yield the clauses on a tested winner (the best config of a search): its gain over the base, its changes, and
+    other networks beside it.
+    """
     measure, winner = verdict.measure, verdict.winner
     gain = winner.gain
     if gain is None or winner.half is None:

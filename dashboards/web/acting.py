@@ -100,7 +100,7 @@ def stop_form(study: str, trial: int) -> Element:
 
 
 def note_form(study: str, note: str, trial: int | None = None) -> Element:
-    """The form in which a reader writes a note on a study or on a trial. ``note``: the present one."""
+    """The form in which a reader writes a note on a study or on a trial. ``note``: the present note."""
     which = kept({"study": [study], **({} if trial is None else {"trial": [str(trial)]})})
     field = text_field("text", "Note", note, placeholder="what is worth knowing about it")
     return request_form(which, field, button("note", "Write the note"), name="note")

@@ -84,7 +84,7 @@ VERSION: Final = hashlib.sha256((SCRIPT + STYLE).encode()).hexdigest()[:12]
 
 def application(folders: Sequence[Path], received: Mapping[str, Path], token: str) -> Starlette:
     """The dashboard of the studies below ``folders``, and of those ``received`` from MLflow. A browser with the
-    ``token`` may act on the former (``acting.py``).
+    ``token`` may act on the studies below ``folders`` (``acting.py``).
     """
 
     def view_of(request: Request) -> View:

@@ -13,7 +13,8 @@ from skipstack.dashboards.web.view import View
 
 
 def chart_data(drawn: Drawn, view: View, ablation: int | None = None) -> dict[str, Any]:
-    """The chart as plain data. ``ablation``: the ablation of the trials that it shows; None for those of the search.
+    """The chart as plain data. ``ablation``: the number of the ablation whose trials the chart shows; None for trials
+    of the search.
 
     ``headline`` and ``note`` stand above the chart, ``words`` are for screen readers, and each of ``panels`` is a
     specification of its own, so that panels fit the page.

@@ -168,7 +168,7 @@ def form(*fields: str, name: str, action: str = "") -> str:
 
 def request_form(*fields: str, name: str, action: str = ACT) -> str:
     """A form that sends a request when the reader presses its button. ``name``: its name for screen readers.
-    ``action``: the address that gets the request; by default that of requests to a study.
+    ``action``: the address that gets the request; by default the address for requests to a study.
     """
     inner = "".join(fields)
     return f'<form class="request" method="post" action="{action}" aria-label="{shown(name)}">{inner}</form>'
@@ -208,7 +208,7 @@ def several(name: str, label: str, options: Mapping[str, str], chosen: Sequence[
 
 
 def number_field(name: str, label: str, value: int, *, most: int | None = None) -> str:
-    """A field for a whole number from 0 to ``most``."""
+    """A field for a whole number from 0 to ``most``; None means no maximum."""
     most_html = "" if most is None else f' max="{most}"'
     field = f'<input type="number" name="{shown(name)}" min="0"{most_html} step="1" value="{value}">'
     return f"<label>{shown(label)}{field}</label>"

@@ -1,4 +1,4 @@
-"""Follows a study that another process runs. Each look reads only the new lines of the study's ledger."""
+"""Follows a study that another process runs. Each call reads only the new lines of the study's ledger."""
 
 import time
 from dataclasses import dataclass
@@ -130,8 +130,8 @@ class Followed:
     """Follows the study in a folder. The constructor and all methods raise UserError if the study is missing or
     damaged.
 
-    A look reads the new lines of the ledger, and recounts only the trials in these lines. ``progressed`` describes all
-    trials, so it takes longer for longer studies, and pages call it less often.
+    ``look`` reads the new lines of the ledger, and recounts only the trials in these lines. ``progressed`` describes
+    all trials, so it takes longer for longer studies, and pages call it less often.
     """
 
     def __init__(self, path: Path) -> None:
@@ -156,16 +156,22 @@ class Followed:
         self._stale: set[int] = set()
         """The trials that had events since ``scores`` was last called."""
         self._seconds = 0.0
-        """The seconds that the last look with new events took, apart from the first, which reads the whole ledger."""
+        """The seconds that the last call of ``look`` with new events took. The first call, which reads the whole
+        ledger, does not count.
+        """
         self._progress_seconds = 0.0
         """The seconds that the last exploration took."""
 
     def pace(self) -> float | None:
-        """The seconds between two looks; None if the last look found the study finished. Reads nothing."""
+        """The seconds to wait between two calls of ``look``; None if the last call found the study finished. Reads
+        nothing.
+        """
         return self._pace(self._seconds)
 
     def progress_pace(self) -> float | None:
-        """The seconds between two explorations, which take longer than looks; None as for ``pace``."""
+        """The seconds to wait between two calls of ``progressed``, which takes longer than ``look``; None as for
+        ``pace``.
+        """
         return self._pace(self._progress_seconds)
 
     def look(self) -> StudyNow:
@@ -202,7 +208,7 @@ class Followed:
     def progressed(self) -> SearchSoFar:
         """The exploration of the search so far, and the rungs ahead of its training trials. Thread-safe.
 
-        While the study runs, it may lack the last events (``RECENT``), so that a section and its charts share one
+        While the study runs, the exploration may lack the last events (``RECENT``): a section and its charts share one
         exploration.
         """
         with self._lock:

@@ -25,8 +25,8 @@ class TooLargeError(UserError):
 
 
 async def body_of(request: Request, most: int) -> bytes:
-    """The body of a request. Raises TooLargeError if it has more than ``most`` bytes, once it has all been sent: a
-    client that still sends would not read the answer.
+    """The body of a request. Raises TooLargeError if it has more than ``most`` bytes. The error is raised once the
+    client has sent the whole body, since a client that still sends would not read the answer.
     """
     body, size = b"", 0
     async for part in request.stream():

@@ -118,7 +118,9 @@ def _training(path: Path) -> Iterator[Element]:
 
 
 def _curves(path: Path, *, over: bool) -> Iterator[Element]:
-    """Yield the scores from trial to trial, beside those from epoch to epoch. ``over``: whether the study is over."""
+    """Yield the chart of scores from trial to trial, beside the chart of scores from epoch to epoch. ``over``: whether
+    the study is over.
+    """
     if over:
         seen = snapshot(path).explored
         yield from beside([chart(history_chart(seen.seen.trials, seen.measure))], [chart(curves_chart(seen))])
@@ -286,7 +288,9 @@ def _log_size(view: View) -> int:
 
 
 def _logged(view: View, standing: StudyNow) -> int:
-    """The trial whose log is shown: that of the address, else that of the last fault, else the first in training."""
+    """The trial whose log is shown: the trial in the address, or else the trial of the last fault, or else the first
+    trial in training.
+    """
     first = standing.faults[-1].trial if standing.faults else min(standing.running, default=0)
     return view.number("trial", first)
 

@@ -64,7 +64,7 @@ def running_trials(progressed: "SearchSoFar", *, goes_on: bool) -> Iterator[Elem
 
 def training_chart(progressed: "SearchSoFar") -> Drawn:
     """The chart of the trials in training: their curves and, if rungs are numbers of epochs, the scores needed at the
-    rungs ahead. There is no chart in a race of seeds.
+    rungs ahead. There is no chart if seeds race (are trained in groups).
     """
     search, ahead = progressed.search, progressed.ahead or {}
     curves, resource = search.curves(), resource_of(search.config)

@@ -23,7 +23,7 @@ class Section:
     the page fetches it only when the reader opens it. ``title``: the text that opens it. ``every``: returns the minimum
     number of seconds between two updates; None if the section does not change, since the study is over. ``also``:
     returns a value on which the section depends besides the ledger, such as the size of a log. ``ablation``: the number
-    of the ablation whose trials the section names; None for those of the search.
+    of the ablation whose trials the section names; None for trials of the search.
     """
 
     key: str

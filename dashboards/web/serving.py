@@ -42,8 +42,8 @@ TRIED: Final = 100
 def serve(
     folders: Sequence[Path], received: Mapping[str, Path], *, port: int | None, hosts: Sequence[str], browser: bool
 ) -> None:
-    """Serve the dashboard of studies until Ctrl-C. Its address is printed to stdout, and to stderr the address with
-    the token that lets a browser act on studies (``acting.py``).
+    """Serve the dashboard of studies until Ctrl-C. Its address is printed to stdout. An address with a token, which
+    lets a browser act on studies (``acting.py``), is printed to stderr.
 
     ``folders``: the folders below which studies are found. ``received``: the folders of studies fetched from MLflow, by
     address. ``port``: the port to listen on; None takes the first free one. ``hosts``: names under which a proxy shows

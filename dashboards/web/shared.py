@@ -12,7 +12,8 @@ Value = TypeVar("Value")
 class Shared(Generic[Key, Value]):
     """Makes a value for each key once, and keeps the ``most`` values that were asked for last.
 
-    If a value is requested while another request makes it, the second one waits. Nothing is kept if making it fails.
+    If a value is requested while another request makes it, the second request waits. Nothing is kept if making it
+    fails.
     """
 
     def __init__(self, most: int) -> None:

@@ -75,7 +75,9 @@ class Snapshot:
 
     @property
     def ranked(self) -> list[int]:
-        """The numbers of the trials with a score, the best first. This needs the exploration only if seeds race."""
+        """The numbers of the trials with a score, the best first. This needs the exploration only if seeds race (are
+        trained in groups).
+        """
         if resource_of(self.frames.study) == "seeds":
             return list(self.explored.seen.ranked)
         scores = self.frames.trials["score"].dropna()

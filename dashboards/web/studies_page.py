@@ -38,7 +38,7 @@ TEXTS: Final = ("study", "state", "of")
 """The columns that are justified to the left, and sorted from A at first."""
 
 NEWEST: Final = "-last event"
-"""The default order of the studies: the one with the latest event first."""
+"""The default order of the studies: the study with the latest event first."""
 
 AT_ONCE: Final = 20
 """The maximum number of studies that are read at once. The page fetches further studies in groups of this size."""

@@ -35,7 +35,7 @@ class Chosen:
 
     ``trials``: the table of these trials. ``axes``: the columns of the chosen axes. ``names``: the short names of all
     axes, by column. ``log``: the columns of the axes with a logarithmic scale. ``after``: the number of
-    epochs at which trials are compared value by value; None for their best scores.
+    epochs after which the scores of values are compared; None for the best scores of the whole training.
     """
 
     trials: "pd.DataFrame"
@@ -63,8 +63,8 @@ def chosen_of(view: View, seen: "Exploration") -> Chosen:
 
 
 def alike(seen: "Exploration", chosen: Chosen) -> "pd.DataFrame":
-    """The chosen trials, each with its best score up to the epoch ``chosen.after``: none if it was stopped earlier. The
-    whole training counts if ``chosen.after`` is None.
+    """The chosen trials, each with its best score up to the epoch ``chosen.after``. A trial that was stopped earlier
+    has no score. If ``chosen.after`` is None, the whole training counts.
     """
     if chosen.after is None:
         return chosen.trials

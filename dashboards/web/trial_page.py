@@ -67,7 +67,7 @@ class ComparedTrials:
 
     ``trial``: the trial of the page. ``record``: the record of the search with only these trials, or of an ablation
     with all its trials. ``events``: the events from which ``record`` is made. ``base``, ``best``, ``beside``: the
-    numbers of the base's trial, of the best trial and of the one that the reader chose; None if there is none.
+    numbers of the base's trial, of the best trial and of the trial that the reader chose; None if there is none.
     ``ranked``: the numbers of all trials with a score, the best first. ``written``: the time of the last write to the
     ledger, in Unix seconds.
     """
@@ -161,8 +161,8 @@ def _choice(view: View, number: int, ablations: Collection[int], numbers: Sequen
 
 
 def _seen(of: Snapshot, number: int, ablation: int | None, other: int | None) -> ComparedTrials:
-    """Read the trial ``number``, and the trials with which it is compared, from the ledger. ``other``: the one that the
-    reader chose.
+    """Read the trial ``number``, and the trials with which it is compared, from the ledger. ``other``: the trial that
+    the reader chose for comparison.
     """
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)

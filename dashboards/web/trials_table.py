@@ -19,7 +19,7 @@ AT_ONCE: Final = 100
 """The number of rows of a page of the table."""
 
 RESULTS: Final = {"state": "state", "dev": "dev", "best_epoch": "best epoch", "epochs": "epochs", "seconds": "seconds"}
-"""The columns beside those of the axes, with their headings."""
+"""The columns of results, before the columns of the axes, with their headings."""
 
 
 def trials_table(view: View, seen: "Exploration", trials: pd.DataFrame) -> str:
@@ -55,7 +55,7 @@ def listed(seen: "Exploration", trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _found(frame: pd.DataFrame, text: str) -> pd.DataFrame:
-    """The rows of which some value, or the number of the trial, contains ``text``."""
+    """The rows in which some value, or the number of the trial, contains ``text``."""
     if not text:
         return frame
     texts = frame.reset_index().map(lambda value: _written(value).casefold())

@@ -161,7 +161,7 @@ class Proposed(_Happened):
     config_identity: str
     seeds: tuple[SeedNumber, ...]
     parameters: Parameters | None = None
-    """The number of parameters of one lane; None if ``parameters`` is not an objective."""
+    """The number of parameters of one lane (one seed's network); None if ``parameters`` is not an objective."""
 
 
 class Started(_Happened):
@@ -254,7 +254,7 @@ class Promoted(_Happened):
 
 
 class Retried(_Happened):
-    """A fault ended an attempt. The trial restarts from its last checkpoint, if any. ``message``: the error."""
+    """A fault ended an attempt at a trial, which restarts from its last checkpoint, if any. ``message``: the error."""
 
     kind: Literal["retried"] = "retried"
     trial: NonNegativeInt
@@ -297,9 +297,9 @@ class Observed(Brief):
     ``trial``: its number in the earlier study. ``point``: its point in this study's space. ``config_identity``: the
     identity of this study's config at that point. ``reason``: ``diverged``, if it diverged; otherwise ``completed`` if
     it counts as complete in this study (``search/study/record/comparable.py``), else ``stopped``. ``curve``: pairs of
-    an epoch and its score. If seeds race in this study, it is a single pair of the number of seeds and their score.
-    ``reported``: for a function, the value of each objective besides the score, by name. ``recording``: the results to
-    reuse if the proposer chooses this point; None if they cannot be reused.
+    an epoch and its score. If seeds race in this study (are trained in groups), it is a single pair: the number of
+    seeds and their score. ``reported``: for a function, the value of each objective besides the score, by name.
+    ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be reused.
     """
 
     trial: NonNegativeInt
@@ -394,9 +394,9 @@ class Placed(_Happened):
     MLflow store; None if there is none. ``system_metrics``: whether workers measure their resource usage. ``also``: the
     listeners, besides MLflow, that receive the study's events. ``code``: the paths of the user's code files.
     ``concurrent``: the maximum number of concurrent trials. ``cpus_per_trial``: the number of CPUs for each trial on
-    Ray. ``trials_per_program``: the maximum number of trials that train as one program. ``command``: the command line
-    without secrets. ``user``: the user who typed it. ``commit``: the commit of the code. ``command``, ``user`` and
-    ``commit`` are empty if unknown.
+    Ray. ``trials_per_program``: the maximum number of trials that train together, in one batched computation.
+    ``command``: the command line without secrets. ``user``: the user who typed it. ``commit``: the commit of the code.
+    ``command``, ``user`` and ``commit`` are empty if unknown.
     """
 
     kind: Literal["placed"] = "placed"
@@ -475,7 +475,7 @@ class Shortened(_Happened):
 
 
 class Noted(_Happened):
-    """A user wrote a note on the study or on a trial, which replaces an earlier one.
+    """A user wrote a note on the study or on a trial. The note replaces any earlier note there.
 
     ``trial``: the trial's number; None for the study. ``text``: the note; empty removes it. ``asked_by``: the user.
     """
@@ -487,7 +487,7 @@ class Noted(_Happened):
 
 
 class Renamed(_Happened):
-    """A user gave the study another title. ``title``: the new one. ``asked_by``: the user."""
+    """A user gave the study another title. ``title``: the new title. ``asked_by``: the user."""
 
     kind: Literal["renamed"] = "renamed"
     title: Annotated[str, Field(min_length=1)]
@@ -540,9 +540,10 @@ RoleKind = Literal["base", "winner", "beside", "without_several", "without", "al
 class Role(Frozen):
     """The reason why an ablation has a row.
 
-    ``kind``: the role of the row's config. ``base``: the base config. ``winner``: a winner. ``beside``: the best config
-    of another search, for comparison with the best winner. ``without_several``: a winner with several changes undone.
-    ``without``: a winner with one change undone. ``alone``: the base with one change of a winner.
+    ``kind``: the role of the row's config. ``base``: the base config. ``winner``: one of the best configs of the
+    search. ``beside``: the best config of another search, for comparison with the best winner. ``without_several``: a
+    winner with several changes undone. ``without``: a winner with one change undone. ``alone``: the base with one
+    change of a winner.
 
     ``winner``: the trial number of the winner, in its own search. ``axis``: the axis of the change, or the paths of
     several changes, joined by commas. ``study``: the name of the other search's folder.
@@ -564,7 +565,9 @@ class ListedRow(Frozen):
 
 
 class LeftOut(Frozen):
-    """A row that an ablation leaves out, since the space does not allow it. ``why``: the reason, in one line."""
+    """A row that an ablation leaves out: the space does not allow it, or no trial of its tuning has a score. ``why``:
+    the reason, in one line.
+    """
 
     role: Role
     why: str
@@ -591,7 +594,7 @@ class Tuning(Frozen):
 class AblationPlanned(_Happened):
     """The plan of an ablation.
 
-    ``rows``: its rows. ``left_out``: the rows that the space does not allow. ``corpora``: the names of the corpora on
+    ``rows``: its rows. ``left_out``: the rows that are left out (``LeftOut``). ``corpora``: the names of the corpora on
     which each row is trained; empty means the base's corpus. ``path``: whether the greedy path from the base to the
     first winner is also trained. ``winners``: the trial numbers of the winners, the best first; empty in ledgers of
     version 0.2.0, where the rows give the order of the winners.

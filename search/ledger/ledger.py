@@ -127,7 +127,8 @@ class Ledger:
         """Yields the events of the given kinds, much faster than reading all events. Raises UserError as ``replay``
         does.
 
-        If all kinds are in ``RARE``, the events are cached until the ledger changes, unless it has just changed.
+        If all kinds are in ``RARE``, the events are cached until the ledger changes. Nothing is cached if it changed
+        within the last ``segments.SETTLED`` seconds.
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None

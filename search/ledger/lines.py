@@ -33,7 +33,7 @@ file could unpack to a thousand times its size.
 
 class Line(NamedTuple):
     """A line of a file, which is one append. ``segment``: the path of the file. ``number``: the line number, counted
-    from 1. ``payload``: None if the line is damaged.
+    from 1. ``payload``: the number of the append and the JSON of its events; None if the line is damaged.
     """
 
     segment: str

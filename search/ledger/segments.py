@@ -220,7 +220,7 @@ class Segments:
             renamed = now is not None and now.name != self._path(self._number).name
             raise FolderGoneError(deleted=renamed, now=None if now is None or renamed else now.parent)
         if following.exists() or self._compacted(self._number).exists() or self._later():
-            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and compacted this one
+            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # which it has compacted
         raise FolderGoneError(deleted=True)
 
     def _later(self) -> bool:

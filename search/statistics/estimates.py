@@ -103,7 +103,7 @@ def over_folds(values_C: Sequence[float], folds: int, *, held_out: bool, scale: 
 
 
 def over_sentences_too(value: float, *tables_RS: Values, scale: float | None = None) -> Estimate:
-    """Return ``value`` with its interval over seeds and sentences.
+    """Return ``value`` with its interval over seeds and sentences; without an interval if there is a single seed.
 
     ``tables_RS``: one table of pseudo-values, or the tables of two networks (see ``chance``). ``scale``: as in
     ``over_seeds``; None means the size of ``value``.
@@ -119,10 +119,10 @@ def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
 
     The true effects may differ between corpora, and the errors of their estimates may be unequal: the spread of the
     estimates includes both. The interval has at least its nominal coverage, however unequal the errors are (Ibragimov
-    and Müller 2010). It is the interval of Hartung, Knapp, Sidik and Jonkman, but with equal weights. With
-    their weights, which come from estimated errors, intervals at 95 % cover the true mean in as few as 88 % of cases if
-    there are few seeds. Their modified interval, which is at least as wide as one without their correction, covers it
-    in all cases, so it is too wide.
+    and Müller 2010). Hartung, Knapp, Sidik and Jonkman compute the same interval with weights from the
+    estimated errors. If there are few seeds, intervals at 95 % with such weights cover the true mean in as few as 88 %
+    of cases. Their modified interval, which is never narrower than the interval without their correction, covers the
+    true mean in all cases, so it is too wide.
     """
     over = over_seeds([each.value for each in estimates])
     why = over.why and (SAME_ON_ALL_CORPORA if len(estimates) > 1 else ONE_CORPUS)

@@ -21,8 +21,8 @@ def over_sentences(
 ) -> float:
     """Return the two-sided p of a difference of mean scores. Outputs are swapped at random, by sentence (Yeh 2000).
 
-    ``ours_RSC``, ``theirs_RSC``: the counts of two networks on the same sentences. ``of_counts``: the score of counts.
-    ``generator``: draws the swaps. ``resamples``: the number of random swaps.
+    ``ours_RSC``, ``theirs_RSC``: the counts of two networks on the same sentences. ``of_counts``: computes a score from
+    counts. ``generator``: draws the swaps. ``resamples``: the number of random swaps.
 
     The test asks whether *these* trained networks differ on other sentences, not whether networks of other seeds would
     differ. A small difference between lucky seeds can be significant, so no mark depends on this p.

@@ -24,8 +24,8 @@ from skipstack.spaces.short_names import names_by_path
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
     """The report of a confirmed table with its verdict. ``record``: the study or the ablation with the table's trials.
 
-    If the ablation walked a path from the base to the winner, the details end with the steps of the path. Charts show
-    the scores along each numeric axis, if the trials were fixed in advance.
+    If the ablation walked a path from the base to the winner (the best config), the details end with the steps of the
+    path. Charts show the scores along each numeric axis, if the trials were fixed in advance.
     """
     report, verdict, path = confirmation_report(found), of_table(record, found), tuple(_path(record))
     said, told, cost = in_a_sentence(verdict), answers(verdict), tuple(_cost(record))
@@ -54,7 +54,9 @@ def with_next_step(report: Report, record: StudyRecord, found: Confirmation, fol
 
 
 def _cost(record: StudyRecord) -> Iterator[Sentence]:
-    """Yield a sentence on the winners' trials in the search, the cost of the ablation, and its design."""
+    """Yield a sentence on the trials of the winners (the best configs) in the search, the cost of the ablation, and its
+    design.
+    """
     if record.plan is None:
         return
     trials = record.trials.values()
@@ -97,7 +99,7 @@ def _design(plan: AblationPlanned, record: StudyRecord) -> Iterator[str]:
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Yield the steps of an ablation's greedy path with their alternatives. The scores are those on dev."""
+    """Yield the steps of an ablation's greedy path with their alternatives, all with their scores on dev."""
     measure = record.measure
     taken = list(walked(record))
     if taken:

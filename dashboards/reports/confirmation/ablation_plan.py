@@ -16,7 +16,7 @@ from skipstack.spaces.space import Space
 
 
 def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Page:
-    """The page of a planned ablation."""
+    """The page of a planned ablation: its rows, and the expected cost and power."""
     costs = map(Sentence, _costs(made, expected, measure))
     return Page(made.study.title, (tuple(_rows(made)), tuple(costs)))
 
@@ -58,7 +58,9 @@ def _rows(made: Experiment) -> Iterator[Block]:
 
 
 def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
-    """Yield lines on the winners, the number of trials, their time, and the detectable gains."""
+    """Yield lines on the winners (the best configs of the search), the number of trials, their time, and the detectable
+    gains.
+    """
     yield winners_in_words(made.plan)
     rows, corpora = len(made.plan.rows), max(1, len(made.plan.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"

@@ -91,7 +91,9 @@ def _content(comparison: PaperComparison, records: Sequence[Numbers]) -> Mapping
 
 
 def _table(comparison: PaperComparison, records: Sequence[Numbers]) -> Table:
-    """The paper's rows beside ours. A narrow page may drop trial numbers and the scores on the other split."""
+    """The paper's rows beside ours. A narrow page may drop trial numbers and the scores on the split that is not
+    compared.
+    """
     writers = {
         column: write
         for column, write in COLUMNS.items()

@@ -92,8 +92,8 @@ def confirmation_report(confirmation: Confirmation) -> Report:
 def confirmed_table(
     records: Sequence[Numbers], measure: Measure, *, split: Split = "test", about: str = "", ablation: int | None = None
 ) -> Table:
-    """The table of confirmed rows, with the best score of each corpus in bold. Only gains have an interval in it. A
-    table of a single config has no gains; it has the interval of the score.
+    """The table of confirmed rows, with the best score of each corpus in bold. Of its numbers, only gains have an
+    interval. The table of a single config has no gains, but the interval of the score.
 
     ``records``: the numbers of the rows. ``split``: the split of the scores. ``about``: the study's description.
     ``ablation``: the number of the rows' ablation; None if the rows are trials of a search.
@@ -189,7 +189,7 @@ def _gain(numbers: Numbers, measure: Measure) -> str:
 
 def _over(split: Split, numbers: Numbers, measure: Measure) -> str:
     """The config over which the gain is measured. If the row takes a change back, that config has no row of its own, so
-    its score is shown here; the heading of the section names the winner.
+    its score is shown here. The winner's name is left out, since the heading of the section has it.
     """
     over = str(numbers["over"])
     if not numbers["taken_back"]:

@@ -13,7 +13,8 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.subject import Scalar
 
 MARK = "*"
-"""Marks a significant gain or loss. Of families (rows corrected together) without any effect, at most 5 % have one."""
+"""Marks a significant gain or loss. Of families (rows corrected together) without any effect, at most 5 % have a mark.
+"""
 
 BOLD = "Bold: the best score."
 """The sentence that explains bold cells."""
@@ -38,7 +39,8 @@ def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[
 def confirmed_numbers(row: ConfirmedRow) -> Numbers:
     """The numbers of a confirmed row, by name: unscaled, and larger if better (``data.tasks.measure``).
 
-    The interval of ``gain`` is the corrected one, which decides the mark. That of the row alone is called uncorrected.
+    The interval of ``gain`` is the corrected one, which decides the mark. The names of the uncorrected interval end in
+    ``_uncorrected``.
     """
     gain, corrected = row.gain, row.corrected or (None, None)
     return {
@@ -149,8 +151,8 @@ def _chance(estimates: Sequence[Estimate], measure: Measure, alone: str) -> str:
 
 
 def _corrected(families: Mapping[str, int]) -> str:
-    """The clause on the correction of the intervals and marks. The rows of each corpus form a family; so do the means
-    over corpora. ``families``: the number of rows in each family.
+    """The clause on the correction of the intervals and marks. The rows of each corpus form a family, and the means
+    over corpora form another. ``families``: the number of rows in each family.
     """
     if len(families) > 1:
         return ", corrected for the rows of a corpus together, and for the means together (Holm)"

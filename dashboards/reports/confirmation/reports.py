@@ -45,7 +45,9 @@ def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bo
 
 
 def first_shown(tables: Tables) -> int | None:
-    """The position of the table to show first: the one that decides the verdict, or else the study's own."""
+    """The position of the table to show first: the table that decides the verdict, or else the study's own table; None
+    if there is neither.
+    """
     own = next((place for place, (record, _) in enumerate(tables) if record.plan is None), None)
     return own if (decisive := decisive_table(tables)) is None else decisive
 

@@ -36,7 +36,7 @@ Content = Mapping[str, Any]
 
 
 def contents(exploration: Exploration) -> Content:
-    """The numbers of all details, by full name. Scores are unscaled, and larger if better (``data.tasks.measure``)."""
+    """The numbers of all details, by name. Scores are unscaled, and larger if better (``data.tasks.measure``)."""
     model = exploration.effects
     return {
         "effects": {

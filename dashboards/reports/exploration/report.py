@@ -118,8 +118,8 @@ def _headline(seen: Exploration, records: Sequence[Numbers]) -> tuple[Block, ...
 
 
 def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], WinnerChange]:
-    """The winner's changes that an ablation has tested. The key of a change is the name of its axis, and the label of
-    its value or of the range around the value.
+    """The changes of the winner (the best config) that an ablation has tested. The key of a change is the name of its
+    axis, and the label of its value or of the range around the value.
     """
     changes = found.changes if isinstance(found, WinnerTested) else ()
     return {

@@ -36,7 +36,7 @@ def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None, brings: Seq
     """The numbers of a row, by name.
 
     Scores and effects are unscaled, and larger if better (``data.tasks.measure``): accuracies in [0, 1], negative
-    perplexities. ``confirmed``: the winner's change to this row's value, if an ablation has tested it. ``brings``:
+    perplexities. ``confirmed``: the best config's change to this row's value, if an ablation has tested it. ``brings``:
     phrases on other settings that change with the value.
     """
     return {

@@ -39,7 +39,7 @@ def confirmed_charts(heading: str, records: Sequence[Numbers], measure: Measure)
 
 def gains_of(records: Sequence[Numbers]) -> "pd.DataFrame":
     """The gains of rows, as a frame for ``dashboards.charts.effects``. Rows without a section get a heading that names
-    what their gain is over.
+    their reference.
     """
     import pandas as pd
 
@@ -78,6 +78,6 @@ def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -
 
 
 def _heading(numbers: Numbers) -> str:
-    """The heading of a row's group: its section, or else what its gain is over, such as ``over the base``."""
+    """The heading of a row's group: its section, or else its reference, as in ``over the base``."""
     where = [str(each) for each in (numbers["section"] or f"over the {numbers['over']}", numbers["corpus"]) if each]
     return " on ".join(where)

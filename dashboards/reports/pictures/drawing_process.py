@@ -52,8 +52,8 @@ class DrawingProcess:
         return self._made("svg", specification, version)
 
     def script(self, snippet: str, version: str) -> str:
-        """Put together the script that draws charts in a browser, followed by ``snippet``. ``version``: its Vega-Lite
-        version. Raises UndrawnError if it cannot be made.
+        """Put together the script that draws charts in a browser, followed by ``snippet``. ``version``: the version of
+        Vega-Lite. Raises UndrawnError if it cannot be made.
         """
         return self._made("script", snippet, version)
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def studies_pictures(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Picture, ...]:
     """The pictures of several studies.
 
-    ``records``: the numbers of the confirmed rows. ``budgets``: for each study and several numbers of trials, the best
-    score expected of so many trials, and their epochs. ``measure``: the measure of all studies.
+    ``records``: the numbers of the confirmed rows. ``budgets``: for each study and several numbers of trials, the
+    expected best score of that many trials, and the epochs that they take. ``measure``: the measure of all studies.
     """
     return pictured(studies_charts(records, budgets, measure))
 

@@ -1,8 +1,8 @@
 """The comparisons of an ablation: each row with each of its references, by corpus and as a mean over corpora.
 
 A row is a config that the ablation trains. Its roles are the reasons why it is trained: as the ``base``, as a
-``winner``, or ``without`` a change of a winner, for example. Each role except the base has a reference: the row with
-which it is compared.
+``winner`` (a best config of the search), or ``without`` a change of a winner, for example. Each role except the base
+has a reference: the row with which it is compared.
 """
 
 from dataclasses import dataclass, replace
@@ -22,9 +22,8 @@ from skipstack.spaces.trial import CORPUS
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
     """Return the roles in which a row is compared with references.
 
-    If the first role is that of the base or of a winner, it is the only one. Otherwise all roles are returned. This
-    avoids comparing a winner with the base twice: a winner with a single change is also the base with this change
-    alone.
+    If the first role is ``base`` or ``winner``, only this role is returned; otherwise all roles are. This avoids
+    comparing a winner with the base twice: a winner with a single change is also the base with this change alone.
     """
     first = row.roles[0]
     return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))

@@ -61,10 +61,10 @@ def experiment(
 
     - no trial has a score;
     - a corpus is unknown, is named twice or does not fit the base, or the study itself varies its corpus;
-    - no winner has a change at a path in ``without``;
+    - no winner (one of the best configs) has a change at a path in ``without``;
     - another search has another base or no scored trial, or its best config cannot be expressed on the study's axes;
     - ``until_decided`` is given for a study with replicates, for several corpora, or with ``most_seeds`` that is not
-      above ``seeds`` or too large;
+      above ``seeds``, or is too large;
     - ``tuned_axes`` or ``arms`` raises it.
     """
     if not (best := record.ranked()[: options.top]):
@@ -110,7 +110,8 @@ def experiment(
 
 
 def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: float) -> Experiment:
-    """Plan the search of an arm over the axes to tune, with the study's proposer and scheduler and with new seeds.
+    """Plan an arm, the search that tunes a row: over the axes to tune, with the study's proposer and scheduler and with
+    new seeds.
 
     ``before``: the plan of the whole ablation, or of an earlier arm. ``arm``: the arm's index.
     """
@@ -131,8 +132,8 @@ def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: floa
 
 
 def tuned_experiment(record: StudyRecord, before: AblationPlanned, *, time: float) -> Experiment:
-    """Plan the comparison of the arms' best configs. ``before``: the plan of the last arm. Raises UserError as
-    ``tuned_rows`` does.
+    """Plan the comparison of the best config of each arm (the search that tuned a row). ``before``: the plan of the
+    last arm. Raises UserError as ``tuned_rows`` does.
     """
     tuning = before.tuning
     assert tuning is not None, "its rows were tuned again"

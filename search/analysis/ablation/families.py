@@ -24,7 +24,7 @@ def place_in_family(name: str, study: Path, others: Iterable[Path] = ()) -> int:
     """Return the place of the next ablation of a study in the family ``name``.
 
     The earlier ablations of this family are counted in the ``study``, in all studies in the same folder, and in the
-    ``others``, such as the studies from which it learns.
+    ``others``, such as studies whose configs are rows of the ablation, or from which the ``study`` learns.
     """
     beside = (path for path in study.resolve().parent.iterdir() if StudyFolder(path).ledger.is_dir())
     folders = dict.fromkeys(path.resolve() for path in (study, *beside, *others))

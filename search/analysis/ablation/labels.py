@@ -1,8 +1,9 @@
 """Names the rows of an ablation, and finds the reference of each row: the other row with which it is compared.
 
-The name of a row depends on its role, such as base or winner. It names the winner or the change whose gain the row
-measures. The gain of a change is the score of a config with the change minus that of the same config without it, even
-if the row is the config without the change. So a positive gain always speaks for the change.
+The name of a row depends on its role, such as base or winner (a best config of the search). It names the winner or the
+change whose gain the row measures. The gain of a change is the score of a config with the change minus the score of the
+same config without it, even if the row is the config without the change. So a positive gain always speaks for the
+change.
 """
 
 from collections.abc import Mapping
@@ -158,7 +159,7 @@ def _winner(planned: AblationPlanned, role: Role) -> str:
 
 
 def _winners(planned: AblationPlanned) -> list[int | None]:
-    """Return the trial numbers of the winners, the best winner first."""
+    """Return the trial numbers of the winners (the best configs of the search), the best winner first."""
     winners = [role.winner for row in planned.rows for role in row.roles if role.kind == "winner"]
     ranks = {number: rank for rank, number in enumerate(planned.winners)}
     return sorted(dict.fromkeys(winners), key=lambda number: ranks.get(number or 0, len(ranks)))
@@ -167,7 +168,7 @@ def _winners(planned: AblationPlanned) -> list[int | None]:
 def winners_in_words(planned: AblationPlanned) -> str:
     """Return a sentence with the winners' trial numbers in the search: ``The winner is trial 7 of the search.``
 
-    Tables of an ablation do not have these numbers, but those of the ablation's own trials.
+    Tables of an ablation show the numbers of the ablation's own trials instead.
     """
     best, *others = _winners(planned)
     more = "".join(f", number {place} is trial {number}" for place, number in enumerate(others, start=2))

@@ -19,7 +19,8 @@ from skipstack.spaces.trial import CORPUS
 
 
 def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:
-    """Read the finished searches in ``folders``, and return their records by name. Rows have these names, too.
+    """Read the finished searches in ``folders``, and return their records by name. The labels of rows contain these
+    names.
 
     A search has the name of its folder or, if several folders have that name, the folder's path. Raises UserError for a
     folder without a finished search.

@@ -70,8 +70,8 @@ def _is_tuned(axes: str, tuned: Sequence[str]) -> bool:
 
 
 def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
-    """Return the space of an arm. Its base is the config of the row, at which the arm starts. Its axes are the axes to
-    tune that are active in this config. A choice also includes the row's value.
+    """Return the space of an arm (the search that tunes a row). Its base is the config of the row, at which the arm
+    starts. Its axes are the axes to tune that are active in this config. A choice also includes the row's value.
     """
     start, space = tuning.arms[arm].point, Space(study)
     base = Space(space_of_rows(study, [row.point for row in tuning.arms])).config(start)
@@ -89,7 +89,8 @@ def _with(axis: Axis, domain: Domain, value: Json) -> Axis:
 
 
 def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
-    """Return the rows with the best config of each arm, and the space that contains them.
+    """Return the rows with the best config of each arm (the search that tuned the row), and the space that contains
+    them.
 
     Arms without a scored trial are left out. Raises UserError if fewer than two arms remain.
     """

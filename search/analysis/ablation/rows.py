@@ -1,10 +1,10 @@
 """The rows of an ablation, each of which is a config to train.
 
-The first rows are the base, the winners, and the best configs of other searches. Next come each winner without each of
-its changes, the base with each change alone, and each winner without several changes at once. A change is an axis on
-which a winner differs from the base. Making or taking back a change may activate or deactivate other axes
-(``Space.moved``). An activated axis gets the base's value or, if its domain lacks this value, the domain's first value.
-A deactivated axis is dropped.
+The first rows are the base, the winners (the best configs of the search), and the best configs of other searches. Next
+come each winner without each of its changes, the base with each change alone, and each winner without several changes
+at once. A change is an axis on which a winner differs from the base. Making or taking back a change may activate or
+deactivate other axes (``Space.moved``). An activated axis gets the base's value or, if its domain lacks this value, the
+domain's first value. A deactivated axis is dropped.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
 def changed(space: Space, winner: Point) -> tuple[str, ...]:
     """Return the changes of a winner: the axes on which it differs from the base.
 
-    An axis that another change activates is a change only if its value differs from the one that activation gives it.
+    An axis that another change activates is a change only if its value differs from the value that activation gives it.
     """
     before = _before(space, winner)
     return tuple(path for path in before if canonical_json(before[path]) != canonical_json(winner[path]))
@@ -116,8 +116,8 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
     """Yield the rows of single changes: first each change taken back, then each change alone.
 
-    A row is yielded as its role, its point, and the reason why it is impossible; None if it is possible. For example,
-    the axis of a change may be inactive in the base.
+    A row is yielded as its role, its point, and the reason why it is impossible, such as a change on an axis that is
+    inactive in the base. The reason is None if the row is possible.
     """
     base = space.base_point()
     for number, winner in winners.items():

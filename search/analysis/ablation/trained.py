@@ -18,7 +18,8 @@ from skipstack.spaces.trial import CORPUS
 class TrainedRow:
     """A row of an ablation on one corpus, with its trial.
 
-    ``corpus``: the corpus's name; empty if the ablation names no corpus. ``trial``: None before it is proposed.
+    ``corpus``: the corpus's name; empty if the ablation names no corpus. ``trial``: its trial; None if the row was not
+    proposed yet.
     """
 
     row: ListedRow

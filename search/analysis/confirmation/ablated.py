@@ -49,14 +49,14 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
 
 def _seeds_to_show(asked: Sequence[RowToConfirm], winner: Estimate | None) -> int | None:
     """Return how many seeds it takes to show a gain as large as the winner's; None if ``power.MOST_SEEDS`` are too few,
-    if this is unknown, and for rows that get seeds until they are decided.
+    if the number is unknown, and for rows that get seeds until they are decided.
     """
     found = None if winner is None or asked[0].looks else reach(asked, abs(winner.value))
     return None if found is None else found.seeds
 
 
 def compared_rows(record: StudyRecord) -> list[RowToConfirm]:
-    """Return the rows of an ablation's confirmed table, in its order."""
+    """Return the rows of an ablation's confirmed table, in the order of the table."""
     assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
     return [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]

@@ -26,10 +26,10 @@ class ComparedRow:
     """A row of the paper beside our result for it. Scores and gains are those of ``data.tasks.measure``.
 
     ``paper_dev``, ``paper_test``: the paper's scores. ``paper_gain``: the difference between the paper's scores of this
-    row and of its base row, on the split of the comparison. ``paper_precision``, ``paper_recall``,
-    ``precision``, ``recall``: the paper's and ours on test, the mean over seeds, if the paper prints them. ``ours``:
-    our result for the row, compared with our result for the base row. ``disagrees``: whether our gain is marked and has
-    the opposite sign of the paper's.
+    row and of its base row, on the split of the comparison. ``paper_precision``, ``paper_recall``: as printed for test;
+    None if the paper prints none. ``precision``, ``recall``: our scores on test, as means over seeds; None if the paper
+    prints none, or if ours are unknown. ``ours``: our result for the row, compared with our result for the base row.
+    ``disagrees``: whether our gain is marked and has the opposite sign of the paper's.
     """
 
     paper_dev: float | None
@@ -77,7 +77,7 @@ class PaperComparison:
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
     """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
-    Our result for a row is the trial whose network is that of the study's base with exactly the row's values: ``has``
+    Our result for a row is the trial that has the network of the study's base with exactly the row's values: ``has``
     or, without such a trial, ``has`` overridden by ``otherwise``. So other axes do not confound the comparison. If no
     scored trial has this network, our result is empty. Our gains have intervals if the study is a confirmation by
     design (``designs.py``). If our test set is the paper's own, both were measured on the same sentences, which are
@@ -139,7 +139,7 @@ def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
 def _trial(
     ranked: Mapping[str, TrialRecord], base: TrialConfig, row: PaperRow, files: Set[str | None]
 ) -> TrialRecord | None:
-    """Return the best trial whose network is that of the base with the row's values; None if there is none.
+    """Return the best trial that has the network of the base with the row's values; None if there is none.
 
     ``ranked``: maps the identity of each network to its scored trial, the best trial first. ``files``: the files of
     pretrained vectors that the trials use. A row with pretrained vectors accepts any of these files.

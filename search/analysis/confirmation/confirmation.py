@@ -74,9 +74,9 @@ class ConfirmedRow:
     ``label``, ``over``, ``taken_back``, ``section``, ``is_reference``, ``axis``, ``corpus``: as in ``RowToConfirm``.
     ``trial``, ``reference``: the numbers of the trials with and without the change.
     ``state``, ``whole``, ``seeds``: how the row's own trial ended, whether it was trained to its end, and its seeds.
-    ``dev``, ``test``: the scores of ``trial``. ``reference_dev``, ``reference_test``: those of ``reference``.
-    ``gain``: the gain of the change, with an uncorrected interval. If the row has several looks, it is the gain at the
-    look that decides the row. None if it is unknown, and for a row that is a reference.
+    ``dev``, ``test``: the scores of ``trial``. ``reference_dev``, ``reference_test``: the scores of ``reference``.
+    ``gain``: the gain of the change, with an uncorrected interval. If the row is compared at several numbers of seeds
+    (looks), it is the gain at the look that decides the row. None if it is unknown, and for a row that is a reference.
     ``effect_size``: the gain in standard deviations over seeds.
     ``p``: the p value of the gain, corrected for all looks (``sequential_p``), all rows of the family (Holm), and the
     other ablations that share the level.
@@ -197,8 +197,8 @@ def confirm(
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A gain at the looks so far. ``at``: its estimates. ``shares``: the share of the level that each look spends.
-    ``share``: as in ``RowToConfirm``.
+    """A row's gain at its looks so far (the numbers of seeds at which it is compared). ``at``: the estimates of the
+    gain. ``shares``: the share of the level that each look spends. ``share``: as in ``RowToConfirm``.
     """
 
     at: tuple[Estimate, ...]
@@ -214,8 +214,8 @@ class _Looked:
 
     def decisive(self, marked: bool, level: float | None) -> tuple[Estimate | None, tuple[float, float] | None]:
         """Return the estimate that decides the row, and its corrected interval. For a ``marked`` row, this is the
-        estimate at the look with the smallest p / share; otherwise that at the last look so far. ``level``: the level
-        at which the row is tested, over all its looks.
+        estimate at the look with the smallest p / share; otherwise it is the estimate at the last look so far.
+        ``level``: the level at which the row is tested, over all its looks.
         """
         if not self.at:
             return None, None
@@ -225,7 +225,9 @@ class _Looked:
 
 
 def _looked(row: RowToConfirm, now: Estimate | None, split: Split) -> _Looked:
-    """Return the row's gain at each of its looks so far; without ``row.looks``, the gain ``now``, with all seeds."""
+    """Return the row's gain at each look so far (``RowToConfirm.looks``); without looks, the gain ``now``, with all
+    seeds.
+    """
     once = () if now is None else (now,)
     if not once or not row.looks or row.trial is None or row.reference is None:
         return _Looked(once, (1.0,), row.share)
@@ -240,8 +242,8 @@ def _looked(row: RowToConfirm, now: Estimate | None, split: Split) -> _Looked:
 def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
     """Compute the power of an experiment with the noise of ``rows``, for a row of the largest family.
 
-    ``sought``: the gain for which the number of seeds is computed. Returns None if the rows show no noise. It
-    also returns None if no row has counts by sentence for two seeds that it shares with its reference.
+    ``sought``: the gain for which the number of seeds is computed. Returns None if the rows show no noise, if
+    no row has counts by sentence, or if a row with such counts shares only one seed with its reference.
     """
     # The pairs of trials are sets: rows of two winners that compare the same trials count as one question.
     families: dict[str, set[frozenset[int]]] = {}

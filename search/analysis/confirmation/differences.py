@@ -177,8 +177,9 @@ def _over_calls(
 ) -> Estimate:
     """Return the mean of ``values``, one for each call, with the interval that suits the trial's ``replicates``.
 
-    Without replicates, the interval is over seeds. If the replicates are folds, it is over folds. Otherwise it is over
-    the values of the replicates, each with the mean over its calls. ``scale``: as in ``over_seeds``.
+    Without replicates, the interval is over seeds. If the replicates are folds, it is over folds. Otherwise the calls
+    with the same value of the replicates are averaged, and the interval is over these means. ``scale``: as in
+    ``over_seeds``.
     """
     if not replicates.name:
         return over_seeds(tuple(values.values()), scale=scale)

@@ -83,7 +83,7 @@ class Forecast:
     ``seconds``: bounds of the training time if trials run one after another; None if the search has no times.
     ``resolution``, ``why``: the power, and the reason if it is None (unknown).
     ``tuning``: the seconds of training for tuning all rows again, if each trial takes as long as the average trial of
-    the search; None if they are not tuned again, or if the search has no times. ``scheduler``: the kind of the study's
+    the search; None if rows are not tuned again, or if the search has no times. ``scheduler``: the kind of the study's
     scheduler, which also stops trials of the tuning.
     ``rounds``: the seeds of rows that train until they are decided; None if their number is fixed.
     """
@@ -156,7 +156,8 @@ def _rounds(looks: tuple[int, ...], tests: int) -> Rounds:
 
 
 def most(proposer: ListedConfig | PathConfig) -> int:
-    """Return the maximum number of trials of an ablation that lists each single change, made and taken back.
+    """Return the maximum number of trials of an ablation whose listed points include each single change, made in the
+    base and taken back from the winner.
 
     If the ablation walks a path, each step on each corpus adds one trial for each change that remains. The first step
     and the last two steps add none, since their trials are among the listed points.
@@ -175,7 +176,8 @@ def _paces(record: StudyRecord, seeds: int) -> list[tuple[Point, Bounds]]:
 def _own_pace(trial: TrialRecord, seeds: int) -> Bounds:
     """Return bounds of the seconds that an epoch of this trial takes with ``seeds`` seeds.
 
-    If seeds race, the number of seeds differs between reports. The bounds are then means over the reports.
+    If seeds race (are trained in groups), the number of seeds differs between reports. The bounds are then means over
+    the reports.
     """
     epochs = [(trial.seconds / trial.epochs, len(trial.seeds))]
     if trial.raced:
@@ -226,8 +228,8 @@ def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
     """Compute the power of an ablation from its search's test scores. If it is unknown, returns None and the reason.
 
-    The noise is estimated from the differences between the base and the winner, and between the base and all other
-    configs that were trained to their ends. The others are used because a search has few seeds.
+    The noise is estimated from the differences between the base and the winner (the best config), and between the base
+    and all other configs that were trained to their ends. The others are used because a search has few seeds.
     """
     if not record.measure.counted:
         return None, "what a function reports is known by seed alone"

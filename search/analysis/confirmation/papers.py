@@ -22,12 +22,12 @@ Figure = Annotated[float, Field(ge=0)]
 class PaperRow(Frozen):
     """A row of a paper's table.
 
-    ``dev``, ``test``: the printed scores; None if the paper prints none. ``precision``, ``recall``: those of a test F1.
-    ``size``: the printed number of parameters, in millions.
+    ``dev``, ``test``: the printed scores; None if the paper prints none. ``precision``, ``recall``: the precision and
+    recall behind the F1 on test. ``size``: the printed number of parameters, in millions.
     ``has``: the values, by path, in which the row's config differs from a study's base. None for a system that cannot
     be expressed as a config of this project.
-    ``otherwise``: values that replace some of ``has`` if a study has no trial with ``has``, such as those of a preset's
-    small scale.
+    ``otherwise``: values that replace some of ``has`` if a study has no trial with ``has``, such as the values of a
+    preset's small scale.
     ``vectors``: whether word embeddings start from pretrained vectors, which may come from any file. None means as in
     the study's base.
     ``base``: whether the paper measures differences from this row.
@@ -87,7 +87,7 @@ class PaperFigure(Frozen):
     """A figure (plot) of a paper, or a table that has no scores of configs.
 
     ``preset``: the preset of a study with the same result; empty if there is none. ``why``: a description if there is
-    nothing to run, or the reason why the figure was not run. ``rows``: scores of other authors that it shows.
+    nothing to run, or the reason why the figure was not run. ``rows``: scores of other authors that the figure shows.
     """
 
     title: str

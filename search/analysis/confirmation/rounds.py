@@ -29,7 +29,8 @@ class Decision:
     """The decision whether a row gets further seeds.
 
     ``standing``: ``open`` if it gets further seeds; otherwise the reason why not. ``seeds``: the number of its seeds so
-    far. ``chance``: the chance that it would be marked at the last look; known only for open and hopeless rows.
+    far. ``chance``: the chance that it would be marked at the last look, with the largest number of seeds; known only
+    for open and hopeless rows.
     """
 
     standing: Standing
@@ -88,7 +89,9 @@ def decisions(whole: StudyRecord) -> Iterator[tuple[RowToConfirm, ConfirmedRow, 
 
 
 def _decided(row: RowToConfirm, result: ConfirmedRow, most: int) -> Decision:
-    """Decide on a row. ``most``: the largest number of seeds of any row so far. A row with fewer was decided before."""
+    """Decide on a row. ``most``: the largest number of seeds of any row so far. A row with fewer seeds was decided in
+    an earlier round.
+    """
     gain = result.gain
     if gain is None or not gain.parts or result.level is None:
         return Decision("no interval", 0 if gain is None else gain.seeds)

@@ -24,7 +24,9 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import CORPUS
 
 WINNER = "the best config of each, as its own ablation found it"
-"""The heading of the section that compares the studies' winners; the winners' configs may differ."""
+"""The heading of the section that compares the studies' winners (the best config of each search), whose configs may
+differ.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -191,7 +193,8 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm
 
 
 def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
-    """Return the winner's completely trained trial in the latest ablation that has one; None if no ablation has one.
+    """Return the fully trained trial of the winner (the best config of the search) in the latest ablation with such a
+    trial; None if no ablation has one.
 
     Only trials on the corpus with this ``fingerprint`` count. A base that no config beat is not a winner.
     """

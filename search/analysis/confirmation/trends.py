@@ -19,7 +19,8 @@ FEWEST = 3
 class Reached:
     """A point of a trend: the score of a trial that was trained to its end.
 
-    ``number``: the trial's value on the trend's axis. ``line``: its value on the axis of the lines; empty without one.
+    ``number``: the trial's value on the trend's axis. ``line``: the name of its value on the axis ``Trend.lines``;
+    empty if the trend has a single line.
     """
 
     number: float
@@ -44,9 +45,10 @@ class Trend:
 def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
     """Return the trends of a study whose trials were fixed in advance; none for other studies.
 
-    A grid has one trend, along the numeric axis with the most values. It has a line for each value of one other axis,
-    which is again the one with the most values. A study that changes one axis at a time has a trend along each numeric
-    axis. A trend needs an axis with at least ``FEWEST`` values, and completely trained trials at two or more of them.
+    A grid has one trend, along the numeric axis with the most values. It has a line for each value of a second axis,
+    which has the most values of all remaining axes. A study that changes one axis at a time has a trend along each
+    numeric axis. A trend needs an axis with at least ``FEWEST`` values, and completely trained trials at two or more of
+    them.
     """
     if why_not_by_design(record):
         return ()

@@ -201,7 +201,8 @@ class _Posterior:
     """The likelihood of sigma and tau, and the distribution of mu and beta given these, for each search.
 
     Let m_i be the model's mean for trial i, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and d_i = r_i + g_i -
-    m_i. The log-likelihood of a trial is -log(V_i) / 2 - d_i^2 / (2 V_i), and for a stopped trial has the further term
+    m_i. The log-likelihood of a trial is -log(V_i) / 2 - d_i^2 / (2 V_i), and for a stopped trial there is the further
+    term
 
         + log Phi(k_i),    k_i = ((m_i - r_i) s_i^2 + g_i sigma^2) / (sigma s_i sqrt(V_i))
 

@@ -51,7 +51,7 @@ LEAST: Final = 4
 
 
 HELD: Final[Mapping[str, float]] = {"random": 0.81}
-"""The share of searches in which the upper bound of the gain held, by proposer.
+"""The share of searches in which the upper bound of the gain of more trials held, by proposer.
 
 In this share of simulated and recorded searches, 50 % more trials gained no more than the bound. Other proposers have
 no bound. Proposers that learn exceeded it in up to half of the searches. Proposers that follow a fixed order draw

@@ -12,7 +12,8 @@ many. The whole trials must also separate the value from values of other axes (`
 
 An effect is relative to the mean effect of those values of its axis that at least ``LEAST_WHOLE`` whole trials have. If
 trials were drawn at random and none was stopped, its band contains the true effect in about 95 % of cases. Otherwise it
-does so in fewer cases (``docs/calibration.md`` has the measured shares). If the band contains 0, the sign is open.
+contains the true effect in fewer cases (``docs/calibration.md`` has the measured shares). If the band contains 0, the
+sign is open.
 """
 
 from collections.abc import Mapping, Sequence

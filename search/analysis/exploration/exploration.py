@@ -49,7 +49,7 @@ class ListedTrial:
     """A trial that is listed individually, as on the Pareto front.
 
     ``dev``: its score on dev for each seed; larger is better. ``values``: maps the column of each objective after the
-    score to the trial's measured value.
+    score to the trial's measured value; None if it is unknown.
     """
 
     number: int
@@ -72,7 +72,7 @@ class Exploration:
     ends: dict[str, int]
     """The number of trials by the reason why they ended. The keys ``running`` and ``paused`` count the others."""
     reused: int
-    """The number of reused trials."""
+    """The number of trials that reused the results of another trial instead of being trained."""
     epochs: int
     seconds: float
     best: int | None
@@ -89,7 +89,7 @@ class Exploration:
     """The best score of each trial up to each epoch, one column per epoch; NaN after the trial's end."""
     domains: Domains
     compared: tuple[int, ...]
-    """The rungs: the epochs after which trials are compared and stopped; none if seeds race."""
+    """The rungs: the epochs after which trials are compared and stopped; none if seeds race (are trained in groups)."""
     objectives: Objectives = ("score",)
     front: tuple[ListedTrial, ...] = ()
     """The trials on the Pareto front of several objectives, the best score first."""
@@ -284,7 +284,9 @@ def explore(
 
 
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
-    """Return, for each trial of a study with racing seeds, whether its first group of seeds was trained to the end."""
+    """Return, for each trial of a study in which seeds race (are trained in groups), whether its first group was
+    trained to the end.
+    """
     path = "training.epochs"
     epochs = trials[path] if path in trials.columns else study.space.base.epochs
     return (trials["state"] == "completed") | (
@@ -293,7 +295,9 @@ def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "
 
 
 def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
-    """Return the numbers of the scored trials, best first. If seeds race, trials with more seeds come first."""
+    """Return the numbers of the scored trials, best first. If seeds race (are trained in groups), trials with more
+    seeds come first.
+    """
     scored = trials[trials["score"].notna()]
     order = pd.DataFrame({"seeds": -scored["seeds"] if raced else 0, "score": -scored["score"]}, index=scored.index)
     return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]

@@ -46,8 +46,8 @@ def importances(
     The frame is empty if fewer than three trials have an expected final score.
 
     ``expected``: the final score by trial (``additive_model.Fit``). ``points``: the value of each trial on each axis.
-    ``shuffled``: a function from an axis to copies of the search in which it does not matter (``shuffled_along``).
-    ``apart``: the axes whose values differ significantly in score (``standing_out.py``).
+    ``shuffled``: a function from an axis to copies of the search in which this axis does not matter
+    (``shuffled_along``). ``apart``: the axes whose values differ significantly in score (``standing_out.py``).
 
     The frame has these columns:
 
@@ -57,8 +57,8 @@ def importances(
     in which it is active, and only on axes that are active in all of these trials. The share of these trials' variance
     that the axis explains is multiplied by their share of the sum of squares of all scores. So the shares of all axes
     can be compared.
-    ``by_chance``: the mean of this share over the shuffled copies of the axis. For a numeric axis without effect, this
-    mean is several times as large as for a choice with few values.
+    ``by_chance``: the mean of this share over the copies of the search in which the axis is shuffled. For a numeric
+    axis without effect, this mean is several times as large as for a choice with few values.
     ``stands_out``: whether the axis is in ``apart`` and its share exceeds ``by_chance``.
     """
     tried = {axis: domain for axis, domain in domains.items() if points.loc[expected.index, axis].nunique() > 1}

@@ -23,7 +23,8 @@ def pairs(
     whole: "pd.Series[bool]",
     by_chance: Sequence[Shuffled],
 ) -> pd.DataFrame:
-    """Return a frame with a row for each pair of parts of two axes that occurs in trials; empty without a model.
+    """Return a frame with a row for each pair of parts of two axes that occurs in trials; empty if the model has no
+    effects.
 
     ``model``: the additive model of the search. ``parts``, ``whole``: as for ``additive_model.fit``. ``by_chance``:
     shuffled copies of the search, in which no axis matters (``shuffled.py``).
@@ -63,7 +64,8 @@ class _Sums:
 
     ``keys``: the parts, each with its axis. ``pairs``: the pairs of parts of two axes that occur in trials, as indices
     into ``keys``. ``trials_PP``, ``whole_PP``: the numbers of all trials and of whole trials of a pair. ``left_PP``:
-    the mean residual of the whole trials. ``sizes_PP``: the mean's size times sqrt(``whole_PP``) / sigma.
+    the mean residual of the whole trials. ``sizes_PP``: the absolute value of ``left_PP`` times sqrt(``whole_PP``) /
+    sigma.
     """
 
     def __init__(self, model: Fit, parts: pd.DataFrame, whole: "pd.Series[bool]") -> None:

@@ -41,9 +41,9 @@ def rungs(
 
     The frame has these columns:
 
-    ``n``: the number of trials that reached the rung. ``stopped``, ``whole``: of these, the numbers of trials that were
-    stopped at the rung, and of those trained to their ends (whole trials).
-    ``correlation``: Spearman's correlation of the whole trials' scores at the rung with those of the last epoch.
+    ``n``: the number of trials that reached the rung. ``stopped``, ``whole``: how many of these were stopped at the
+    rung, and how many were trained to their ends (whole trials).
+    ``correlation``: Spearman's correlation of the whole trials' scores at the rung with their scores at the last epoch.
     ``low``, ``high``: the ends of its 95 % interval. All three are NaN for fewer than ``LEAST`` whole trials, or if all
     scores are equal. The stopped trials, which are the weaker ones, have no final score and do not count.
     ``place_of_best``: the rank at the rung, from 1, of the whole trial with the best final score. All trials that
@@ -102,7 +102,7 @@ def correlation(one: "pd.Series[float]", other: "pd.Series[float]") -> float:
     one, other = one[both], other[both]
     if len(one) < LEAST or one.nunique() < 2 or other.nunique() < 2:
         return float("nan")
-    return float(one.rank().corr(other.rank()))  # scipy.stats takes longer to load than a report to make
+    return float(one.rank().corr(other.rank()))  # loading scipy.stats takes longer than making a report
 
 
 def spread(value: float, number: int) -> tuple[float, float]:

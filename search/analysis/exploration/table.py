@@ -37,8 +37,8 @@ class ValueRow:
     ``selected``: the best of the members on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
     ``whole``, ``is_base``: whether the selected trial was trained to its end, and whether it is the trial of the base.
-    ``leads``: whether no other value of the axis has a better selected trial; False if no value has a selected trial.
-    ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
+    ``leads``: whether no other value of the axis has a better selected trial; False if fewer than two values have a
+    selected trial. ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
     ``effect``: the effect of the value on the final score; None if the trials do not support one (``effects.py``).
     ``epochs``, ``seconds``: the total epochs and seconds of all trials with the value.
     ``parameters``, ``latency``: the selected trial's values of these objectives; None if they are not objectives.
@@ -77,7 +77,8 @@ class SearchData:
 
     ``trials``, ``seeds``: the frames of these names; ``trials`` is indexed by trial number.
     ``points``: the columns of the axes in ``trials``, named by the axes' paths.
-    ``parts``: the part of each axis that each trial has, from ``levels.levels``.
+    ``parts``: the part of each axis (a value of a choice, or a range of numbers) that each trial has, from
+    ``levels.levels``.
     ``whole``: whether each trial was trained to its end.
     ``ranked``: the numbers of the trials with a score, the best first.
     ``base``: the number of the base's trial; None if it has no score.

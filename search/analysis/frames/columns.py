@@ -108,8 +108,8 @@ hyperparameter that the study varies), named by ``axis_column``. Its dtype is In
 numbers, boolean for booleans, and str for text and named values. Other axes have their values as JSON, with the dtype
 str; this includes axes with an integer of more than 64 bits. An ordinal that would have the dtype str has an ordered
 category instead. If the axis is inactive in a trial, its value is NaN or NA.
-``curves``: a float64 column for each other reported metric. The column has the name of the metric, such as
-``train_loss``. For a metric of a user's function, ``METRIC`` stands before the name, as in ``metric.loss``.
+``curves``: a float64 column for each reported metric besides the measure on dev. The column has the name of the metric,
+such as ``train_loss``. For a metric of a user's function, ``METRIC`` stands before the name, as in ``metric.loss``.
 ``sentences``: a float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``,
 ``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats``
 and ``words`` for perplexity.
@@ -117,7 +117,8 @@ and ``words`` for perplexity.
 
 
 def axis_column(path: str) -> str:
-    """Return the name of the column of an axis in the frame ``trials``. Unlike columns of results, it has a dot.
+    """Return the name of the column of an axis in the frame ``trials``. Unlike the names of result columns, it has a
+    dot.
 
     A path with a dot, such as ``model.stack.depth``, is itself the name. A path without a dot is an argument of a
     user's function. ``AXIS`` then stands before it: the axis ``score`` has the column ``axis.score``. A path that

@@ -134,7 +134,7 @@ def cell(domain: Domain, value: Any) -> Any:
 
 
 def _dtype(domain: Domain) -> str | pd.CategoricalDtype:
-    """Return the dtype of an axis's column. That of an ordinal of texts has their order."""
+    """Return the dtype of an axis's column. For an ordinal of texts, it is a category with the order of the texts."""
     if isinstance(domain, Ordinal) and _kind(domain) == "str":
         return pd.CategoricalDtype([cell(domain, value) for value in domain.values], ordered=True)
     return _kind(domain)

@@ -19,7 +19,7 @@ from skipstack.spaces.short_names import value_name
 from skipstack.spaces.space import Space
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
-"""Confirmed tables, each with the record of its trials: that of the study, or that of one of its ablations."""
+"""Confirmed tables, each with the record of its trials, which is the record of the study or of one of its ablations."""
 
 
 def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
@@ -116,7 +116,9 @@ def _failed(seen: Exploration) -> Failed:
 
 
 def _exact(seen: Exploration) -> bool:
-    """Whether there are trials with several seeds, in each of which all seeds have the same score up to rounding."""
+    """Whether there are trials with several seeds, and in each of these trials all seeds have the same score up to
+    rounding.
+    """
     by_trial = [own.tolist() for _, own in seen.seen.seeds.groupby("trial")["dev"]]
     several = [own for own in by_trial if len(own) > 1]
     return bool(several) and all(map(alike, several))

@@ -41,8 +41,8 @@ def standing(row: ConfirmedRow) -> Standing:
 class WinnerChange:
     """A change of the winner, to ``value`` on ``axis``, with the rows that measure it.
 
-    ``short``: the short name of the axis. ``called``: the change in short, such as ``depth 5``. ``name``: its whole
-    name, as its row has it, such as ``depth 5 beside 1 (with shortcuts into layers 3 and 5)``.
+    ``short``: the short name of the axis. ``called``: the change in short, such as ``depth 5``. ``name``: the full name
+    of the change, as its row shows it, such as ``depth 5 beside 1 (with shortcuts into layers 3 and 5)``.
     ``row``: the gain of the change over the winner without it. If the winner has no other change, this is the winner's
     row. ``alone``: the gain of the change over the base; None if there is no such row.
     """
@@ -58,10 +58,11 @@ class WinnerChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Other:
-    """Another question of an ablation, with its confirmed ``row``.
+    """A further comparison of an ablation, besides its winner and the winner's single changes, with its confirmed
+    ``row``.
 
-    ``kind``: for ``search``, the row is the best config of another search, over the winner; for ``without``, it is
-    several changes of the winner, over the winner without them.
+    ``kind``: for ``search``, the row compares the best config of another search with the winner; for ``without``, it
+    compares the winner with the winner without several of its changes.
     """
 
     kind: Literal["search", "without"]
@@ -70,12 +71,13 @@ class Other:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WinnerTested:
-    """The verdict of an ablation: its first winner compared with the base, and each of the winner's changes.
+    """The verdict of an ablation: its first winner (the best config of the search) compared with the base, and each of
+    the winner's changes.
 
     ``corpus``: the corpus of all numbers; empty if there is a single corpus. Otherwise it is the text for the mean over
     all corpora. If no row has such a mean, it is the last corpus.
-    ``kept``: the short names of the axes on which the winner does not differ from the base, so that nothing was tested.
-    ``left_out``: the reasons why changes of the winner were not taken back, by the short names of their axes.
+    ``kept``: the short names of the axes on which the winner does not differ from the base; no change of them was
+    tested. ``left_out``: the reasons why changes of the winner were not taken back, by the short names of their axes.
     ``seeds_to_show``: as in ``Confirmation``.
     """
 
@@ -136,8 +138,8 @@ class Others:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stop:
-    """The end of a stopped trial whose best epoch was an earlier one. ``epoch``, ``score``: the last epoch and its
-    score. ``best_epoch``: the epoch whose score and weights count.
+    """The end of a stopped trial whose last epoch was not its best. ``epoch``, ``score``: the last epoch and its score.
+    ``best_epoch``: the epoch whose score and weights count.
     """
 
     epoch: int
