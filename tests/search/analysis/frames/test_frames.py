@@ -207,7 +207,7 @@ def test_a_ledger_that_cannot_be_read_leaves_no_folder_of_frames(tmp_path: Path)
     path = toy(tmp_path / "study")
     frames, segment = study_frames(path), path / "ledger" / "000001.jsonl"
     segment.write_bytes(b"?" + segment.read_bytes())
-    with pytest.raises(UserError, match="000001.jsonl:1: damaged"):
+    with pytest.raises(UserError, match=r"000001\.jsonl:1: damaged"):
         frames.to_parquet(tmp_path / "frames")
     assert not (tmp_path / "frames").exists()
 
