@@ -17,15 +17,18 @@ DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
 The time before and after any other event does not count, since the study may not have been running.
 """
 
+BY_A_USER: Final = "stopped by "
+"""The message of a trial that a user stopped begins so. No message of a trial that the limit of hours stopped does."""
+
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """Group the trials that the study's limit of hours or a user stopped by the message of their end. Returns their
-    numbers by message. ``ends``: the number, state and message of each trial. The message is empty if the scheduler
-    stopped the trial.
+    """Group the trials that the study's limit of hours stopped by the message of their end. Returns their numbers by
+    message. ``ends``: the number, state and message of each trial of a study whose hours are over. The message is empty
+    if the scheduler stopped the trial.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:
-        if state == "stopped" and message:
+        if state == "stopped" and message and not message.startswith(BY_A_USER):
             cut.setdefault(message, []).append(number)
     return cut
 

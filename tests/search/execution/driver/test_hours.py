@@ -24,6 +24,7 @@ from skipstack.search.execution.driver import hours as module
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import Fault
+from skipstack.search.execution.driver.hours import AT_A_REPORT
 from skipstack.search.execution.driver.study_state import StudyState
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
@@ -36,6 +37,7 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.extension import more_hours
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import is_finished, read_study
+from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.spaces.space import Space
@@ -374,6 +376,23 @@ def test_a_trial_that_would_be_tried_again_is_not_and_one_that_failed_has_failed
         ("failed", "RuntimeError: no"),
         ("stopped", "not continued"),
     ]
+
+
+def test_a_trial_that_a_user_stopped_is_not_told_among_those_of_the_hours(tmp_path: Path) -> None:
+    folder, clock = open_toy(tmp_path, hourly()), Clock()
+    with Ledger(folder.ledger) as ledger:
+        driver = Driver(folder, ledger, device="cpu", clock=clock)
+        tasks = [driver.next() for _ in range(3)]
+        Requests(folder.asked).ask(Request(stop=(1,), asked_by="at night"))
+        for task, minutes in zip(tasks, (1, 1, 60), strict=True):
+            assert task is not None
+            clock.now += minutes * MINUTE
+            driver.report(task.number, ToyWorker(task).run_epoch())
+        driver.faulted(0, Fault("crashed", "the worker's process died"))
+        driver.finished()
+    messages = [trial.message for trial in read_study(folder.path).trials.values()]
+    assert messages == ["the worker's process died; it was not tried again", "stopped by at night", AT_A_REPORT]
+    assert study_frames(folder.path).exploration().cut == {messages[0]: [0], messages[2]: [2]}
 
 
 @pytest.fixture
