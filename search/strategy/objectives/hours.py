@@ -3,7 +3,18 @@
 from collections.abc import Iterable
 from typing import Final
 
-from skipstack.search.ledger.events import Event, Finished, Interrupted, Measuring, Shortened, Tested, Untested
+from skipstack.search.ledger.events import (
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Measuring,
+    Noted,
+    Renamed,
+    Shortened,
+    Tested,
+    Untested,
+)
 from skipstack.search.strategy.objectives.stopping_rule import WORK
 
 HOUR: Final = 3600.0
@@ -14,7 +25,11 @@ LAST_OF_A_RUN: Final = (Finished, Interrupted)
 
 DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
 """Events that occur only while a study runs. ``Shortened`` is also such an event, unless the user shortened the study.
-The time before and after any other event does not count, since the study may not have been running.
+"""
+
+OF_A_USER: Final = (Extended, Noted, Renamed)
+"""Events that a user causes, during a run or between two runs. So is ``Shortened`` if the user shortened the study. A
+study that is resumed after them has ``Resumed`` before its next event in ``DURING_A_RUN``.
 """
 
 BY_A_USER: Final = "stopped by "
@@ -35,7 +50,8 @@ def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
 
 class Working:
     """Adds up the time for which a study has run. Pass its events to ``happened`` in ledger order. A run counts from
-    its first event in ``DURING_A_RUN`` to its end, or to its last event if it was killed.
+    its first event in ``DURING_A_RUN`` to its last one. Events in ``OF_A_USER`` change nothing. After any other event,
+    such as ``Resumed``, another run begins.
     """
 
     def __init__(self) -> None:
@@ -43,8 +59,11 @@ class Working:
         self._last: float | None = None
 
     def happened(self, event: Event) -> None:
-        """Add the time from the previous event to ``event`` if the study was running."""
-        if not _during_a_run(event):
+        """Add the time from the last event in ``DURING_A_RUN`` to ``event`` if both are of the same run."""
+        by_the_user = isinstance(event, Shortened) and event.gain is None and event.over is None
+        if by_the_user or isinstance(event, OF_A_USER):
+            return
+        if not isinstance(event, (*DURING_A_RUN, Shortened)):
             self._last = None
             return
         if self._last is not None:
@@ -58,9 +77,3 @@ class Working:
     def seconds(self, now: float | None = None) -> float:
         """The seconds counted so far, including the time up to ``now`` (if given) of a study that is running."""
         return self._seconds + (0.0 if self._last is None or now is None else max(now - self._last, 0.0))
-
-
-def _during_a_run(event: Event) -> bool:
-    # The stopping rule and the limit of hours shorten a study during a run; a user may also shorten it between runs.
-    asked = isinstance(event, Shortened) and event.gain is None and event.over is None
-    return isinstance(event, DURING_A_RUN) or (isinstance(event, Shortened) and not asked)
