@@ -235,9 +235,7 @@ PATH = PathConfig(starts=({"model.stack.depth": 1},), changes={"model.stack.dept
 @pytest.mark.parametrize(("proposer", "kind"), [("grid", "grid"), (PATH.model_dump(), "path")])
 def test_a_plan_takes_as_long_as_it_takes(proposer: Any, kind: str) -> None:
     """The points of a path depend on scores, so they are not known in advance."""
-    with pytest.raises(
-        UserError, match=rf"^search.enough: got proposer {kind}, which follows a fixed plan \("
-    ):
+    with pytest.raises(UserError, match=rf"^search.enough: got proposer {kind}, which follows a fixed plan \("):
         check_study(searched(enough(), proposer=proposer))
 
 
