@@ -199,12 +199,14 @@ class StudyFrames:
     def to_parquet(self, folder: Path) -> None:
         """Write the frames in ``COLUMNS`` as Parquet files to ``folder``, which is created if needed.
 
-        Raises UserError if the folder or a file cannot be written.
+        Raises UserError if the ledger cannot be read, before anything is written, and if the folder or a file cannot be
+        written.
         """
+        contents = {name: as_parquet(getattr(self, name)) for name in (*MADE, "usage", "events")}
         with refused_where_unwritable(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            for name in (*MADE, "usage", "events"):
-                write_atomically(folder / f"{name}.parquet", as_parquet(getattr(self, name)))
+            for name, content in contents.items():
+                write_atomically(folder / f"{name}.parquet", content)
 
     def _made(self, name: str) -> pd.DataFrame:
         frame = self.cached(name)

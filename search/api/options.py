@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -32,7 +32,7 @@ from skipstack.search.publishing.tracking.logged_models import BestBundle
 from skipstack.search.publishing.tracking.names import renamed
 from skipstack.search.publishing.tracking.private_store import complete, note_complete
 from skipstack.search.publishing.tracking.publishing import Publication
-from skipstack.search.publishing.tracking.runs import experiment_of, study_id
+from skipstack.search.publishing.tracking.runs import experiment_of, given_names, study_id
 from skipstack.search.publishing.tracking.stores import chosen_store, experiment, from_anywhere, is_folder, sqlite_uri
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from skipstack.search.publishing.tracking.trial_runs import TrialRuns
@@ -181,7 +181,7 @@ class Execution(RunOptions):
             )
         if shown.otherwise is not None:
             self.say(shown.otherwise)
-        if (line := renamed(_names(record), "." if is_folder(self.runs(folder)) else "/")) is not None:
+        if (line := renamed(given_names(record), "." if is_folder(self.runs(folder)) else "/")) is not None:
             self.warn(line)
         if shown.experiment_id is None:
             return {}
@@ -219,15 +219,6 @@ def cluster(address: str | None) -> str | None:
     if address is None and os.environ.get(CLUSTER) not in (None, "", "local"):
         return "auto"
     return None if address == "local" else address
-
-
-def _names(record: StudyRecord) -> Iterator[str]:
-    """Yields the names of the study's parameters and metrics, before names that MLflow refuses are converted."""
-    yield from record.study.space.base.flatten()
-    yield from (f"axis.{path}" for path in record.study.space.axes)
-    for trial in record.trials.values():
-        if trial.reports:
-            yield from trial.reports[-1].metrics
 
 
 def check_trials_per_program(trials: int, *, is_function: bool) -> None:

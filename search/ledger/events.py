@@ -65,8 +65,8 @@ machine was lost.
 
 Reason = Literal["completed", "stopped", "diverged", FaultReason]
 """The reason why a trial ended. ``completed``: it trained to its end, or its function returned. ``stopped``: the
-scheduler stopped it; or it was paused, and could no longer be promoted; or the study's time was up. ``diverged``: its
-score is not finite. All other reasons are faults.
+scheduler or a user stopped it; or it was paused, and could no longer be promoted; or the study's time was up.
+``diverged``: its score is not finite. All other reasons are faults.
 """
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
@@ -264,7 +264,8 @@ class Retried(_Happened):
 
 class Ended(_Happened):
     """A trial ended. ``message``: the fault that ended it. If the study's hours (``search.hours``) ended it, a text
-    such as ``stopped at the next report``. For a trial of another tool, the tool's note. Otherwise empty.
+    such as ``stopped at the next report``. If a user stopped it, ``stopped by`` and the user's name. For a trial of
+    another tool, the tool's note. Otherwise empty.
     """
 
     kind: Literal["ended"] = "ended"

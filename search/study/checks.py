@@ -69,8 +69,8 @@ def check_enough(search: SearchConfig) -> None:
         )
     if search.proposer.kind in FIXED_DESIGNS:
         raise UserError(
-            f"search.enough: got proposer {search.proposer.kind}, whose points are fixed in advance (allowed: tpe, "
-            "prior, gp, evolution, random)"
+            f"search.enough: got proposer {search.proposer.kind}, which follows a fixed plan (allowed: tpe, prior, gp, "
+            "evolution, random)"
         )
 
 

@@ -45,7 +45,7 @@ from skipstack.search.ledger.events import (
     Untested,
     Used,
 )
-from skipstack.search.strategy.objectives.hours import HOUR
+from skipstack.search.strategy.objectives.hours import BY_A_USER, HOUR
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from skipstack.search.study.record.extension import shortening
 from skipstack.search.study.record.folder import StudyFolder
@@ -194,7 +194,7 @@ class Driver:
         """End the trials that ``request`` stops, and return whether all have ended. A trial that trains ends at its
         next report.
         """
-        message = f"stopped by {request.asked_by}"
+        message = f"{BY_A_USER}{request.asked_by}"
         paused = set(self._paused())
         asked = (self._state.active | paused).intersection(request.stop)
         idle = sorted(asked & (paused | {*self._waiting}))

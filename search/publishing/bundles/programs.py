@@ -124,10 +124,11 @@ def _compared(
         scores_UBK = bundle.model.head.opinion(features_RUBF, counts_RB)[0]
         ours = run(**bundle.program_inputs(batch, length))
         inside_UB = torch.arange(len(scores_UBK), device=bundle.device).unsqueeze(1) < counts_RB[0]
-        decisions += int(inside_UB.sum())
+        inside = int(inside_UB.sum())
+        decisions += inside
         for name, values_UB in theirs.items():
             if other := int((ours[name][: len(values_UB)] != values_UB)[inside_UB].sum()):
-                raise UserError(f"--torch-export: the program decides otherwise on {other} of {decisions} tokens")
+                raise UserError(f"--torch-export: the program decides otherwise on {other} of {inside} tokens")
         largest = max(largest, _difference(ours["scores_UBK"], scores_UBK, inside_UB))
     if not largest <= ROUNDING[scores_UBK.dtype]:
         raise UserError(f"--torch-export: the program's scores are others, by up to {largest:.1e} of them")

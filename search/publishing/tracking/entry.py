@@ -1,16 +1,18 @@
 """The keys of a study's runs, and the content to write into one run, in MLflow's form."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.events import Placed, Usage
-from skipstack.search.publishing.tracking.names import LONGEST, stored_name, stored_value
+from skipstack.search.publishing.tracking.names import LONGEST, stored_value
 from skipstack.search.study.code_version import code_version
 from skipstack.spaces.domains import Domain, Json
-from skipstack.spaces.short_names import value_name
+from skipstack.spaces.short_names import names_by_path, value_name
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -172,9 +174,10 @@ def _memory(of: str, used: int, total: int) -> dict[str, float]:
     return {f"{of}_memory_usage_megabytes": used / MEGABYTE, f"{of}_memory_usage_percentage": 100 * used / total}
 
 
-def column_of(axis: str, between: str = "/") -> str:
-    """Return the name of an axis's parameter: ``axis.depth`` for the axis with the short name ``depth``."""
-    return stored_name(f"axis.{axis}", between)
+@cache
+def axis_names(paths: tuple[str, ...]) -> Mapping[str, str]:
+    """Map the path of each axis to the name of its parameter, such as ``axis.depth``, before ``stored_name``."""
+    return {path: f"axis.{short}" for path, short in names_by_path(paths).items()}
 
 
 def axis_value(domain: Domain, value: Json) -> str:

@@ -15,8 +15,7 @@ values of axes are parameters that begin with ``axis.``.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import canonical_json, identity
@@ -52,8 +51,8 @@ from skipstack.search.publishing.tracking.entry import (
     Entry,
     RunKey,
     as_file,
+    axis_names,
     axis_value,
-    column_of,
     corpus_read,
     note,
     part_of,
@@ -67,7 +66,6 @@ from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.paths import inside
-from skipstack.spaces.short_names import names_by_path
 from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 
@@ -200,8 +198,8 @@ class ExpectedRuns:
         kind = "study" if self._ablation is None else "ablation"
         entry.tags = self._tags(kind) | {"skipstack.role": kind, "skipstack.corpus": study.space.base.title}
         entry.tags |= {
-            f"skipstack.{column}": path
-            for path, column in _columns(tuple(self.record.space.domains), self._between).items()
+            f"skipstack.{stored_name(name, self._between)}": path
+            for path, name in axis_names(tuple(self.record.space.domains)).items()
         }
         entry.tags |= note(study.about)
         entry.files = {"study.json": as_file(event.study)}
@@ -280,14 +278,16 @@ class ExpectedRuns:
     def _params(self, trial: TrialRecord, without: str | None = None) -> dict[str, str]:
         """Return a trial's config and axis values as parameters, without the part at the path ``without``."""
         domains = self.record.space.domains
-        columns = _columns(tuple(domains), self._between)
+        axes = axis_names(tuple(domains))
         flat = {
-            stored_name(f"config.{path}" if path in columns.values() else path, self._between): str(value)
+            stored_name(_config_name(path, axes), self._between): str(value)
             for path, value in trial.config.flatten().items()
             if without is None or not inside(path, without)
         }
         varied = {
-            columns[path]: axis_value(domains[path], value) for path, value in trial.point.items() if path != without
+            stored_name(axes[path], self._between): axis_value(domains[path], value)
+            for path, value in trial.point.items()
+            if path != without
         }
         return flat | varied
 
@@ -368,10 +368,19 @@ class ExpectedRuns:
         }
 
 
-@cache
-def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
-    """Return the parameter name of each axis, such as ``axis.depth``, by the axis's path."""
-    return {path: column_of(short, between) for path, short in names_by_path(paths).items()}
+def given_names(record: StudyRecord) -> Iterator[str]:
+    """Yield the names of the parameters and metrics of a study's trials, before ``stored_name`` converts them."""
+    axes = axis_names(tuple(record.space.domains))
+    yield from axes.values()
+    yield from (_config_name(path, axes) for path in record.study.space.base.flatten())
+    for trial in record.trials.values():
+        if trial.reports:
+            yield from trial.reports[-1].metrics
+
+
+def _config_name(path: str, axes: Mapping[str, str]) -> str:
+    """Return the parameter name of a config's value: its ``path``, unless the parameter of an axis has this name."""
+    return f"config.{path}" if path in axes.values() else path
 
 
 def _row_tags(row: RowComparison) -> dict[str, str]:

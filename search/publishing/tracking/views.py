@@ -14,12 +14,12 @@ from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from skipstack.data.basis.redaction import without_secrets
-from skipstack.search.publishing.tracking.entry import column_of, of_role
+from skipstack.search.publishing.tracking.entry import axis_names, of_role
+from skipstack.search.publishing.tracking.names import stored_name
 from skipstack.search.publishing.tracking.stores import has_page
 from skipstack.search.study.record.selection import FIXED_DESIGNS
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.activity import condition
-from skipstack.spaces.short_names import names_by_path
 from skipstack.spaces.trial import CORPUS
 
 SAVED: Final = "mlflow.sharedViewState."
@@ -118,7 +118,7 @@ def _fitting(record: StudyRecord, study: str, name: ViewName, study_id: str, tim
 
 
 def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) -> Mapping[str, Any]:
-    columns = {path: column_of(short) for path, short in names_by_path(record.study.space.axes).items()}
+    columns = {path: stored_name(name) for path, name in axis_names(tuple(record.study.space.axes)).items()}
     shown = {path: columns[path] for path in axes}
     if name == "trials":
         return _trials(record, study_id, shown.values())

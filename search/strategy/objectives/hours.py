@@ -3,7 +3,18 @@
 from collections.abc import Iterable
 from typing import Final
 
-from skipstack.search.ledger.events import Event, Finished, Interrupted, Measuring, Shortened, Tested, Untested
+from skipstack.search.ledger.events import (
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Measuring,
+    Noted,
+    Renamed,
+    Shortened,
+    Tested,
+    Untested,
+)
 from skipstack.search.strategy.objectives.stopping_rule import WORK
 
 HOUR: Final = 3600.0
@@ -14,25 +25,33 @@ LAST_OF_A_RUN: Final = (Finished, Interrupted)
 
 DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
 """Events that occur only while a study runs. ``Shortened`` is also such an event, unless the user shortened the study.
-The time before and after any other event does not count, since the study may not have been running.
 """
+
+OF_A_USER: Final = (Extended, Noted, Renamed)
+"""Events that a user causes, during a run or between two runs. So is ``Shortened`` if the user shortened the study. A
+study that is resumed after them has ``Resumed`` before its next event in ``DURING_A_RUN``.
+"""
+
+BY_A_USER: Final = "stopped by "
+"""The message of a trial that a user stopped begins so. No message of a trial that the limit of hours stopped does."""
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """Return the numbers of the trials that were stopped by the study's limit of hours or by a user, grouped by the
-    message with which they ended. ``ends``: the number, state and message of each trial. The message is empty if the
-    scheduler stopped the trial.
+    """Return the numbers of the trials that the study's limit of hours stopped, grouped by the message with which they
+    ended. ``ends``: the number, state and message of each trial of a study whose hours are over. The message is empty
+    if the scheduler stopped the trial.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:
-        if state == "stopped" and message:
+        if state == "stopped" and message and not message.startswith(BY_A_USER):
             cut.setdefault(message, []).append(number)
     return cut
 
 
 class Working:
     """Adds up the time for which a study has run. Pass its events to ``happened`` in ledger order. A run counts from
-    its first event in ``DURING_A_RUN`` to its end, or to its last event if it was killed.
+    its first event in ``DURING_A_RUN`` to its last one. Events in ``OF_A_USER`` change nothing. After any other event,
+    such as ``Resumed``, another run begins.
     """
 
     def __init__(self) -> None:
@@ -40,8 +59,11 @@ class Working:
         self._last: float | None = None
 
     def happened(self, event: Event) -> None:
-        """Add the time from the previous event to ``event`` if the study was running."""
-        if not _during_a_run(event):
+        """Add the time from the last event in ``DURING_A_RUN`` to ``event`` if both are of the same run."""
+        by_the_user = isinstance(event, Shortened) and event.gain is None and event.over is None
+        if by_the_user or isinstance(event, OF_A_USER):
+            return
+        if not isinstance(event, (*DURING_A_RUN, Shortened)):
             self._last = None
             return
         if self._last is not None:
@@ -57,9 +79,3 @@ class Working:
         ``now`` is included.
         """
         return self._seconds + (0.0 if self._last is None or now is None else max(now - self._last, 0.0))
-
-
-def _during_a_run(event: Event) -> bool:
-    # The stopping rule and the limit of hours shorten a study during a run; a user may also shorten it between runs.
-    asked = isinstance(event, Shortened) and event.gain is None and event.over is None
-    return isinstance(event, DURING_A_RUN) or (isinstance(event, Shortened) and not asked)

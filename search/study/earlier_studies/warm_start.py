@@ -77,8 +77,8 @@ def _suggested(study: StudyConfig, base: Point, elsewhere: Mapping[str, UsableTr
     kind = study.search.proposer.kind
     if kind in FIXED_DESIGNS:
         raise UserError(
-            f"warm start: {', '.join(elsewhere)}: got another corpus, and proposer {kind}, whose points are fixed in "
-            "advance (allowed: a study on the same corpus, or proposer tpe, prior, gp, evolution or random)"
+            f"warm start: {', '.join(elsewhere)}: got another corpus, and proposer {kind}, which follows a fixed plan "
+            "(allowed: a study on the same corpus, or proposer tpe, prior, gp, evolution or random)"
         )
     candidates = [each for found in elsewhere.values() for each in found.elsewhere]
     return Suggested(

@@ -1,7 +1,7 @@
 """Finds out why a process of the cluster died: by a crash, for lack of memory, or because its machine was lost."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -29,6 +29,11 @@ GOING: Final = 5.0
 ANSWERS_WITHIN: Final = 10.0
 """Seconds to wait for processes to answer whether they live."""
 
+CLAIMED_WITHIN: Final = 30.0
+"""Seconds for which a kill by the kernel may explain a death. Deaths are handled one after another, and each may take
+up to ``ANSWERS_WITHIN``. A kill that no death has claimed by then was of another program.
+"""
+
 ANNOUNCED: Final = 3
 """Value of ``DeathReason`` in ``ray.nodes`` for a machine whose removal was announced."""
 
@@ -36,15 +41,32 @@ OUT_OF_MEMORY: Final = Fault("out_of_memory", f"{DIED}: it was killed, since mem
 
 
 class Kernel:
-    """Detects that the kernel of this machine has killed processes, of any program, because memory ran out."""
+    """Counts the processes, of any program, that the kernel of this machine kills because memory runs out. Each kill
+    explains one death. Call ``look`` often: the time of a kill is that of the first look at it.
 
-    def __init__(self) -> None:
-        self._kills = kernel_kills()
+    ``kills`` returns the number of kills so far. ``clock`` returns seconds.
+    """
 
-    def has_killed(self) -> bool:
-        """Whether the kernel has killed a process for lack of memory since the last call."""
-        before, self._kills = self._kills, kernel_kills()
-        return self._kills > before
+    def __init__(self, kills: Callable[[], int] = kernel_kills, clock: Callable[[], float] = time.monotonic) -> None:
+        self._kills = kills
+        self._clock = clock
+        self._counted = kills()
+        self._unclaimed: list[float] = []
+        """The times of the kills that explain no death yet."""
+
+    def look(self) -> None:
+        """Count the new kills, and forget those that no death has claimed within ``CLAIMED_WITHIN``."""
+        now, counted = self._clock(), max(self._kills(), self._counted)
+        self._unclaimed += [now] * (counted - self._counted)
+        self._unclaimed = [each for each in self._unclaimed if now - each <= CLAIMED_WITHIN]
+        self._counted = counted
+
+    def claim(self) -> bool:
+        """Claim a kill for a death. Returns whether there is one, so that the death was for lack of memory."""
+        self.look()
+        has_killed = bool(self._unclaimed)
+        del self._unclaimed[:1]
+        return has_killed
 
 
 class Death:
@@ -60,7 +82,6 @@ class Death:
         check_this_machine()
         self._machine = machine
         is_here = machine == ray.get_runtime_context().get_node_id()
-        killed = kernel.has_killed() and is_here
         self._fault = loss(error)
         self._question: Question[None] | None = None
         if self._fault is not None:
@@ -68,7 +89,9 @@ class Death:
         self._announced = machine in draining()
         if (gone := self._lost()) is not None:
             self._fault = gone
-        elif isinstance(error, OutOfMemoryError) or says_out_of_memory(f"{words}\n{error}") or killed:
+        elif isinstance(error, OutOfMemoryError) or says_out_of_memory(f"{words}\n{error}"):
+            self._fault = OUT_OF_MEMORY  # Ray ended the process, or the process itself said so
+        elif is_here and kernel.claim():
             self._fault = OUT_OF_MEMORY
         elif not is_here:
             there = NodeAffinitySchedulingStrategy(machine, soft=False)

@@ -262,6 +262,7 @@ class StudyLoop:
         """Check machines, deaths, time limits and idle CPUs, and whether anything is left to do."""
         self._dry = False
         self._look()
+        self._kernel.look()
         self._hear_deaths()
         if self.driver.hours_are_over():
             self._end_waiting()

@@ -22,6 +22,8 @@ from skipstack.search.analysis.study_frames import MADE, StudyFrames, study_fram
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.lines import Line
+from skipstack.search.ledger.segments import Segments
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.formats.before_files import STUDIES, copied
 from tests.search import made_up
@@ -178,6 +180,36 @@ def test_events_are_the_ledger(study: Path) -> None:
             said = json.loads(text)
             assert said.items() <= event.items()
             assert all(not value for key, value in event.items() if key not in said)
+
+
+@pytest.mark.parametrize("name", ["events", "usage"])
+def test_a_compaction_while_a_ledger_is_read_changes_no_frame(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another driver compacts once the files to read are known, and before they are opened."""
+    path = toy(tmp_path / "study")
+    wanted, frames = getattr(study_frames(path), name), study_frames(path)
+    lines, drivers = Segments.lines, [Ledger(path / "ledger", worth_compacting=1)]
+
+    def overtaken(segments: Segments) -> Iterator[Line]:
+        found = lines(segments)
+        if drivers:
+            with drivers.pop():
+                pass
+        return found
+
+    monkeypatch.setattr(Segments, "lines", overtaken)
+    pd.testing.assert_frame_equal(getattr(frames, name), wanted)
+    assert not drivers
+
+
+def test_a_ledger_that_cannot_be_read_leaves_no_folder_of_frames(tmp_path: Path) -> None:
+    path = toy(tmp_path / "study")
+    frames, segment = study_frames(path), path / "ledger" / "000001.jsonl"
+    segment.write_bytes(b"?" + segment.read_bytes())
+    with pytest.raises(UserError, match=r"000001\.jsonl:1: damaged"):
+        frames.to_parquet(tmp_path / "frames")
+    assert not (tmp_path / "frames").exists()
 
 
 # --- kept in the study's folder ---------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.entry import STUDY
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
 from skipstack.search.strategy.objectives.stopping_rule import StoppingRuleConfig
+from skipstack.search.strategy.proposers.config import PathConfig
 from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
@@ -228,9 +229,14 @@ def test_what_it_cannot_be_asked_of_is_told_in_one_line(fields: dict[str, Any], 
     assert "\n" not in str(refused.value)
 
 
-def test_a_grid_is_settled_beforehand() -> None:
-    with pytest.raises(UserError, match=r"search.enough: got proposer grid, whose points are fixed in advance"):
-        check_study(enough("grid"))
+PATH = PathConfig(starts=({"model.stack.depth": 1},), changes={"model.stack.depth": 2})
+
+
+@pytest.mark.parametrize(("proposer", "kind"), [("grid", "grid"), (PATH.model_dump(), "path")])
+def test_a_plan_takes_as_long_as_it_takes(proposer: Any, kind: str) -> None:
+    """The points of a path depend on scores, so they are not known in advance."""
+    with pytest.raises(UserError, match=rf"^search.enough: got proposer {kind}, which follows a fixed plan \("):
+        check_study(searched(enough(), proposer=proposer))
 
 
 @pytest.mark.parametrize(("said", "meant"), [(True, {}), (False, None), ({"hours": 2}, {"hours": 2.0})])

@@ -24,11 +24,22 @@ from skipstack.search.execution.driver import hours as module
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import Fault
+from skipstack.search.execution.driver.hours import AT_A_REPORT
 from skipstack.search.execution.driver.study_state import StudyState
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
 from skipstack.search.execution.workers.reporting import Report
-from skipstack.search.ledger.events import Event, Extended, HoursOver, Proposed, Reported, Shortened, Started
+from skipstack.search.ledger.events import (
+    Event,
+    Extended,
+    HoursOver,
+    Noted,
+    Proposed,
+    Renamed,
+    Reported,
+    Shortened,
+    Started,
+)
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.entry import STUDY
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
@@ -36,6 +47,7 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.extension import more_hours
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import is_finished, read_study
+from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.spaces.space import Space
@@ -168,15 +180,51 @@ def test_progress_says_it_and_counts_no_trial_that_will_not_come(ended: StudyFol
     assert any(line.startswith("2/2 trials") for line in lines)
 
 
-def test_only_the_time_of_its_runs_counts_whoever_was_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", [None, Noted(time=0.0, text="noisy"), Renamed(time=0.0, title="Another")])
+def test_only_the_time_of_its_runs_counts_whoever_was_killed(written: Noted | Renamed | None, tmp_path: Path) -> None:
+    """Also where a user writes something about the study, or extends it, after it was killed."""
     folder, clock = open_toy(tmp_path, hourly()), Clock()
-    with pytest.raises(Killed):
-        run(folder, clock, killed_after=3)
-    with pytest.raises(Killed):
-        run(folder, clock, killed_after=1)
-    record = run(folder, clock)
+    for epochs in (3, 1):
+        with pytest.raises(Killed):
+            run(folder, clock, killed_after=epochs)
+        if written is not None:
+            clock.now += 3600
+            with Ledger(folder.ledger) as ledger:
+                ledger.append(written.model_copy(update={"time": clock.now}))
+    record = run(folder, clock, Extended(time=clock.now, trials=1))
     assert sum(len(trial.reports) for trial in record.trials.values()) == 6
     assert record.over is not None
+    assert read_study(folder.path).working.seconds() == record.working.seconds()
+
+
+POINT = {"model.stack.depth": 1, "training.optimiser.learning_rate": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        (Request(written=Noted(time=0.0, text="noisy")), Noted),
+        (Request(written=Renamed(time=0.0, title="Another")), Renamed),
+        (Request(points=(POINT,)), Extended),
+        (Request(enough=True), Shortened),
+    ],
+    ids=["note", "title", "points", "enough"],
+)
+def test_what_a_user_asks_of_a_running_study_leaves_no_time_out(
+    asked: Request, kind: type[Any], tmp_path: Path
+) -> None:
+    folder, clock = open_toy(tmp_path, hourly()), Clock()
+    with Ledger(folder.ledger) as ledger:
+        driver = Driver(folder, ledger, device="cpu", clock=clock)
+        task = driver.next()
+        assert task is not None
+        worker = ToyWorker(task)
+        for _ in range(3):
+            Requests(folder.asked).ask(asked)
+            clock.now += MINUTE
+            assert driver.report(task.number, worker.run_epoch()).action == "continue"
+    assert any(isinstance(event, kind) for event in Ledger(folder.ledger).read())
+    assert driver.record.working.seconds() == read_study(folder.path).working.seconds() == 3 * MINUTE
 
 
 def test_a_killed_driver_is_followed_by_one_that_ends_the_study_in_the_same_way(
@@ -374,6 +422,23 @@ def test_a_trial_that_would_be_tried_again_is_not_and_one_that_failed_has_failed
         ("failed", "RuntimeError: no"),
         ("stopped", "not continued"),
     ]
+
+
+def test_a_trial_that_a_user_stopped_is_not_told_among_those_of_the_hours(tmp_path: Path) -> None:
+    folder, clock = open_toy(tmp_path, hourly()), Clock()
+    with Ledger(folder.ledger) as ledger:
+        driver = Driver(folder, ledger, device="cpu", clock=clock)
+        tasks = [driver.next() for _ in range(3)]
+        Requests(folder.asked).ask(Request(stop=(1,), asked_by="at night"))
+        for task, minutes in zip(tasks, (1, 1, 60), strict=True):
+            assert task is not None
+            clock.now += minutes * MINUTE
+            driver.report(task.number, ToyWorker(task).run_epoch())
+        driver.faulted(0, Fault("crashed", "the worker's process died"))
+        driver.finished()
+    messages = [trial.message for trial in read_study(folder.path).trials.values()]
+    assert messages == ["the worker's process died; it was not tried again", "stopped by at night", AT_A_REPORT]
+    assert study_frames(folder.path).exploration().cut == {messages[0]: [0], messages[2]: [2]}
 
 
 @pytest.fixture

@@ -2,13 +2,18 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
+from skipstack.models.views.program import Inputs, Program
 from skipstack.search.publishing.bundles.bundle import load_bundle
-from skipstack.search.publishing.bundles.programs import NOTES, check_program
+from skipstack.search.publishing.bundles.export import export_bundle
+from skipstack.search.publishing.bundles.programs import NOTES, _compared, check_program
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from tests.command_line import refusal, typed
@@ -65,6 +70,23 @@ def test_what_can_be_no_program_is_refused_before_anything_is_written(plain: Stu
     with pytest.raises(UserError, match=r"--torch-export: the best tree is computed outside of torch \(allowed: "):
         check_program(parser, tmp_path / "new.pt2")
     assert list(tmp_path.iterdir()) == [there]
+
+
+class OddTogether(Program):
+    """Decides otherwise where it reads several sentences."""
+
+    def forward(self, **inputs: Tensor) -> Inputs:  # type: ignore[override]
+        found = super().forward(**inputs)
+        return {**found, "tags_UB": found["tags_UB"] + int(len(inputs["lengths_B"]) > 1)}
+
+
+def test_tokens_that_differ_are_told_with_the_tokens_of_their_batch(plain: StudyFolder, tmp_path: Path) -> None:
+    record = read_study(plain.path)
+    bundle = load_bundle(export_bundle(record, plain, record.trials[0], tmp_path / "bundle", "cpu"), CPU)
+    program: Any = SimpleNamespace(module=lambda: OddTogether(bundle.model))
+    words = list(bundle.vocabulary.words)
+    with pytest.raises(UserError, match=r"the program decides otherwise on 7 of 7 tokens$"):
+        _compared(bundle, program, [words[:3], words[:4]], None)
 
 
 @pytest.mark.slow

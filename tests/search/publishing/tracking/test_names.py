@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,8 +14,9 @@ from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.names import renamed, stored_name
 from skipstack.search.publishing.tracking.reading import fetch
-from skipstack.search.publishing.tracking.runs import ExpectedRuns
+from skipstack.search.publishing.tracking.runs import ExpectedRuns, given_names
 from skipstack.search.study.record.reading import read_study
+from tests.search.functions import searched
 from tests.search.publishing.tracking.here import Recording
 from tests.search.publishing.tracking.studies import history, opened
 
@@ -101,6 +103,27 @@ def test_runs_end_finished_and_the_study_is_read_back(
         assert [first.data.metrics[stored], *lanes] == [0.5, 0.25, 0.75], name
     found = fetch(["mlflow:depths"], uri, tmp_path)
     assert set(names) <= set(read_study(found["mlflow:depths"]).trials[0].reports[0].metrics)
+
+
+def odd(config: dict[str, Any]) -> dict[str, float]:
+    return {"score": config["model@v2"]["depth"], "hits@10": 1.0}
+
+
+def test_names_that_may_be_said_are_those_of_which_the_store_has_one_each(tmp_path: Path) -> None:
+    """A parameter of an axis has its short name; a value of the config gives way where it has the same name."""
+    base = {"model@v2": {"depth": 1, "size": 2}, "a@b": 1, "axis": {"depth": 5, "a@b": 6}}
+    axes = {"model@v2.depth": {"choice": [1, 2]}, "a@b": {"choice": [1, 2]}}
+    study = {"base": base, "axes": axes, "search": {"proposer": "grid", "trials": 4, "scheduler": "none"}}
+    record = searched(tmp_path / "study", odd, study, epochs=1)
+    names = set(given_names(record))
+    assert {"axis.depth", "config.axis.depth", "axis.a@b", "config.axis.a@b", "model@v2.depth", "hits@10"} < names
+    runs = ExpectedRuns()
+    for event in Ledger(tmp_path / "study" / "ledger").read():
+        runs.apply(event)
+    (trial,) = [entry for entry in runs.pending.values() if entry.name == "trial 1"]
+    stored = trial.params.keys() | {name for name, _ in trial.metrics}
+    assert {stored_name(name) for name in names} <= stored
+    assert trial.params.keys() <= {stored_name(name) for name in names}
 
 
 def test_values_of_any_text_and_size_are_taken(store: Path) -> None:

@@ -23,7 +23,7 @@ from ray.exceptions import (
 from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.driver.faults import ClusterLostError, OutOfSpaceError, WorkersSilentError
 from skipstack.search.execution.engines.ray import deaths
-from skipstack.search.execution.engines.ray.deaths import Death, loss, unborn
+from skipstack.search.execution.engines.ray.deaths import CLAIMED_WITHIN, Death, Kernel, loss, unborn
 from skipstack.search.execution.engines.ray.machines import lost_cluster_interrupts
 
 ACTOR, MACHINE = b"1" * 16, "ab" * 28
@@ -107,7 +107,7 @@ def death(
     announced: bool = False,
     answer: str | UserError = HERE,
     words: str = "",
-    killed: bool = False,
+    kernel: Kernel | None = None,
 ) -> Death:
     """Of a process on a machine that is ``there`` or not; ``reason``: why it is not, once that is known."""
     monkeypatch.setattr(deaths, "check_this_machine", lambda: None)
@@ -117,8 +117,7 @@ def death(
     monkeypatch.setattr(deaths, "Question", lambda *_, **__: Asked(answer))
     monkeypatch.setattr(ray, "get_runtime_context", lambda: SimpleNamespace(get_node_id=lambda: "this"))
     nobody: Any = None
-    kernel: Any = SimpleNamespace(has_killed=lambda: killed)
-    return Death(nobody, machine, error, words, kernel)
+    return Death(nobody, machine, error, words, Kernel(lambda: 0) if kernel is None else kernel)
 
 
 TAKEN_BACK = NodeDeathInfo.AUTOSCALER_DRAIN_PREEMPTED
@@ -161,7 +160,6 @@ def test_a_worker_whose_machine_is_gone_is_told_so_at_once(
     ("given", "reason"),
     [
         ({}, "crashed"),
-        ({"killed": True}, "out_of_memory"),
         ({"words": "... the node running low on memory ..."}, "out_of_memory"),
         ({"error": OutOfMemoryError("killed")}, "out_of_memory"),
     ],
@@ -174,8 +172,55 @@ def test_a_worker_that_died_here_has_crashed_or_ran_out_of_memory(
     assert found.fault().reason == reason
 
 
-def test_what_the_kernel_kills_here_is_not_blamed_on_a_process_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not death(monkeypatch, killed=True).is_clear()
+class Killing:
+    """The kernel of this machine as it counts its kills: 7 so far; and a clock."""
+
+    def __init__(self) -> None:
+        self.kills, self.now = 7, 0.0
+        self.kernel = Kernel(lambda: self.kills, lambda: self.now)
+
+    def reasons(self, monkeypatch: pytest.MonkeyPatch, deaths: int, **given: Any) -> list[str]:
+        """The reasons of so many deaths here, handled one after another."""
+        return [death(monkeypatch, machine="this", kernel=self.kernel, **given).fault().reason for _ in range(deaths)]
+
+
+@pytest.mark.parametrize("is_seen_before", [False, True])
+def test_each_kill_of_the_kernel_explains_one_death(is_seen_before: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Killing()
+    assert here.reasons(monkeypatch, 1) == ["crashed"], "what it killed before the study began explains no death"
+    here.kills += 2
+    if is_seen_before:
+        here.kernel.look()
+    assert here.reasons(monkeypatch, 3) == ["out_of_memory", "out_of_memory", "crashed"]
+    here.kills += 1
+    assert here.reasons(monkeypatch, 2) == ["out_of_memory", "crashed"]
+
+
+def test_a_kill_that_no_death_has_claimed_in_time_was_of_another_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Killing()
+    here.kills += 2
+    here.kernel.look()
+    here.now += CLAIMED_WITHIN
+    assert here.reasons(monkeypatch, 1) == ["out_of_memory"]
+    here.now += 1
+    assert here.reasons(monkeypatch, 1) == ["crashed"]
+
+
+def test_a_death_that_has_another_cause_claims_no_kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Killing()
+    here.kills += 1
+    assert here.reasons(monkeypatch, 1, error=PREEMPTED) == ["preempted"]
+    assert here.reasons(monkeypatch, 1, error=OutOfMemoryError("killed")) == ["out_of_memory"]
+    assert not death(monkeypatch, kernel=here.kernel).is_clear(), "it died elsewhere"
+    assert here.reasons(monkeypatch, 2) == ["out_of_memory", "crashed"]
+
+
+def test_counters_that_cannot_be_read_for_a_moment_add_no_kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Killing()
+    here.kills = 0
+    here.kernel.look()
+    here.kills = 7
+    assert here.reasons(monkeypatch, 1) == ["crashed"]
 
 
 def test_processes_that_do_not_start_are_told_with_their_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
