@@ -18,7 +18,7 @@ from skipstack.spaces.rules import Rule, in_full, rules_of
 from skipstack.spaces.space import Space
 
 Changed = Mapping[str, Collection[str]]
-"""For each axis, the paths that later parts of the study have changed: the fields that they fixed, and the axes that
+"""Maps each axis to the paths that later parts of the study have changed: the fields that they fixed, and the axes that
 they replaced or removed. A study file is later than its preset, a scale later than the file, and a setting later than
 all of these. The conditions of an axis were written before these changes, so they may name values that are no longer
 possible.

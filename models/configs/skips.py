@@ -10,8 +10,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 Addressing = Literal["distance", "place"]
-"""How the outputs of a skip's perceptron identify earlier states. ``distance``: by their distance back in time, as in
-gui2019. ``place``: by their position in the text (``models/parts/skips/places.py``)."""
+"""The way in which the outputs of a skip's perceptron identify earlier states. ``distance``: by their distance back in
+time, as in gui2019. ``place``: by their position in the text (``models/parts/skips/places.py``)."""
 
 
 class FixedSkipConfig(Brief):

@@ -150,8 +150,8 @@ class SearchConfig(Frozen):
 
     @property
     def lane_seeds(self) -> range:
-        """All seeds of a trial, even if seeds race and it is stopped before all are trained. With ``replicates``, the
-        numbers of its calls.
+        """The seeds of a trial, all of them even if seeds race and it is stopped before all are trained. With
+        ``replicates``, the numbers of its calls.
         """
         return self.repeated.calls(range(self.first_seed, self.first_seed + self.seeds))
 
@@ -194,7 +194,9 @@ class StudyConfig(Brief):
 
     @property
     def removals(self) -> tuple[str, ...]:
-        """For each path that was fixed or lost values, a line that names the axes and constraints removed with it."""
+        """Lines for the paths that were fixed or lost values. Each names a path, and the axes and constraints that were
+        removed with it.
+        """
         return tuple(
             f"removed, since they vary only with other values of {path}: {', '.join(names)}"
             for path, names in self.removed.items()

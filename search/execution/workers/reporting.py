@@ -73,7 +73,7 @@ class Values(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """One seed's report of an epoch: its score, further metrics, and the seconds that the function took."""
+    """A seed's report of an epoch: its score, further metrics, and the seconds that the function took."""
 
     epoch: int
     score: float
