@@ -15,7 +15,7 @@ from skipstack.search.analysis.ablation.labels import reference
 from skipstack.search.analysis.ablation.trained import TrainedRow
 from skipstack.search.analysis.confirmation.ablated import questions
 from skipstack.search.analysis.confirmation.differences import difference_table
-from skipstack.search.ledger.events import CorpusPrepared, Event
+from skipstack.search.ledger.events import CorpusPrepared, Event, ListedRow
 from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.power import Noise, noise, seeds_needed, smallest_difference
 from skipstack.search.statistics.sequential import expected
@@ -123,10 +123,10 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
             updates = epochs * sizes(space.config(point))
             bounds = _pace(paces, point)
             least, longest = least + updates * bounds[0], longest + updates * bounds[1]
-        seconds = (least, longest / len(proposer.points) * most(proposer))
+        seconds = (least, longest / len(proposer.points) * most(proposer, made.plan.rows))
     return Forecast(
         trials=len(proposer.points),
-        most=most(proposer),
+        most=most(proposer, made.plan.rows),
         seeds=made.study.search.seeds,
         searched=record.study.search.seeds,
         seconds=seconds,
@@ -155,17 +155,19 @@ def _rounds(looks: tuple[int, ...], tests: int) -> Rounds:
     return Rounds(looks=looks, idle=idle, detectable=detectable)
 
 
-def most(proposer: ListedConfig | PathConfig) -> int:
-    """Return the maximum number of trials of an ablation whose listed points include each single change, made in the
-    base and taken back from the winner.
+def most(proposer: ListedConfig | PathConfig, rows: Sequence[ListedRow]) -> int:
+    """Return the maximum number of trials of an ablation with these ``rows``.
 
-    If the ablation walks a path, each step on each corpus adds one trial for each change that remains. The first step
-    and the last two steps add none, since their trials are among the listed points.
+    If the ablation walks a path, each step on each corpus adds one trial for each change that remains. The trials of
+    the base and of the winner, at its ends, are among the listed points. So are those of the first step and of the last
+    but one, if the rows include each single change, made in the base and taken back from the winner.
     """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)
+    singles = any(role.kind in ("alone", "without") for row in rows for role in row.roles)
     changes = len(proposer.changes)
-    return len(proposer.points) + len(proposer.starts) * max(0, changes * (changes + 1) // 2 - changes - 3)
+    listed = 2 + (changes + 2 if singles else 0)
+    return len(proposer.points) + len(proposer.starts) * max(0, 1 + changes * (changes + 1) // 2 - listed)
 
 
 def _paces(record: StudyRecord, seeds: int) -> list[tuple[Point, Bounds]]:

@@ -199,8 +199,10 @@ def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
     Only trials on the corpus with this ``fingerprint`` count. A base that no config beat is not a winner.
     """
     for each in reversed(list(whole_ablations(record).values())):
-        rows = each.plan.rows if each.plan is not None else ()
-        point = next((row.point for row in rows if row.roles[0].kind == "winner"), None)
+        rows, best = (each.plan.rows, each.plan.winners[:1]) if each.plan is not None else ((), ())
+        firsts = [(row.roles[0], row.point) for row in rows]
+        winners = [point for role, point in firsts if role.kind == "winner" and (not best or role.winner in best)]
+        point = next(iter(winners), None)
         for trial in each.trials.values() if point is not None else ():
             its = {path: trial.point[path] for path in trial.point if path != CORPUS}
             wanted = {path: value for path, value in (point or {}).items() if path != CORPUS}

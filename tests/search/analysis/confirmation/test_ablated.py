@@ -90,18 +90,20 @@ def test_a_winner_of_one_change_asks_one_question(tmp_path: Path) -> None:
     assert [role.kind for role, _ in questions(trained_rows(record))] == ["base", "winner"]
 
 
-def test_as_many_trials_are_foretold_as_a_path_of_four_changes_takes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", [True, False])
+def test_as_many_trials_are_foretold_as_a_path_of_four_changes_takes(parts: bool, tmp_path: Path) -> None:
     axes: dict[str, object] = {
         DEPTH: {"choice": [1]},
         RATE: {"choice": [0.01]},
         "model.stack.hidden": {"choice": [16]},
         "model.stack.dropout": {"choice": [0.1]},
     }
-    record = planted(tmp_path / "study", axes, path=True)
+    record = planted(tmp_path / "study", axes, path=True, parts=parts)
     path = record.study.search.proposer
     assert isinstance(path, PathConfig)
     assert len(path.changes) == 4
-    assert len(record.trials) == most(path)
+    assert record.plan is not None
+    assert len(record.trials) == most(path, record.plan.rows)
 
 
 @pytest.fixture(scope="module")

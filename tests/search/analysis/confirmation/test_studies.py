@@ -15,7 +15,7 @@ from skipstack.search.statistics.chance import chance, error
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.trial import CORPUS
-from tests.search.analysis.ablation.toys import planted
+from tests.search.analysis.ablation.toys import beginning, grid_search, made, planted, run_ablation
 from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, COUNTS, SEEDS, trials
 from tests.search.made_up import DEPTH, RATE, opening, record_of, study
 from tests.search.toy import open_toy, run_toy, toy_study
@@ -93,6 +93,19 @@ def test_the_best_of_each_is_compared_as_its_ablation_trained_it_anew(tmp_path: 
     settings = {row.section for row in compare_studies(records).rows} - {"base", WINNER}
     assert settings == {f"{DEPTH}=1", f"{RATE}=0.01"}  # of a and b, of b and c
     assert WINNER not in {row.section for row in compare_studies({"a": records["a"], "searched": searched}).rows}
+
+
+def test_a_base_that_is_the_best_is_no_winner_and_neither_is_the_second(tmp_path: Path) -> None:
+    axes: dict[str, object] = {DEPTH: {"choice": [1, 2, 3]}}
+    best = read_study(grid_search(tmp_path / "any", axes)).ranked()[0].point[DEPTH]
+    records = {}
+    for name in ("a", "b"):
+        folder = grid_search(tmp_path / name, axes, depth=int(str(best)))
+        planned = made(folder, top=2)
+        run_ablation(folder, planned.number, beginning(folder, planned))
+        records[name] = read_study(folder)
+        assert records[name].ranked()[0] is records[name].base
+    assert WINNER not in {row.section for row in compare_studies(records).rows}
 
 
 @pytest.mark.parametrize(
