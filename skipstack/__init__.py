@@ -250,9 +250,9 @@ def begin(
                 trial.end()
 
     ``study``: as for ``search`` with an ``objective``; or the folder of an unfinished study that ``begin`` created.
-    That study continues, and ``ask`` returns its open trials again; only ``hours``, ``constraints`` (as for
-    ``resume``), ``tracking_uri`` and ``progress`` then have an effect. ``report`` returns whether the trial continues.
-    The other arguments are those of ``search``. Raises UserError for a mistake in any of these.
+    That study continues, and ``ask`` returns its open trials again; ``hours`` and ``constraints`` are then as for
+    ``resume``, and other arguments that describe the study may only repeat what it has. ``report`` returns whether the
+    trial continues. The other arguments are those of ``search``. Raises UserError for a mistake in any of these.
     """
     check_system()
     from dataclasses import fields
@@ -262,9 +262,10 @@ def begin(
     from skipstack.search.api.own_loop import OwnLoop, OwnLoopExecution
     from skipstack.search.api.run import begin as begun
     from skipstack.search.api.run import resume as ready
-    from skipstack.search.execution.driver.functions import asked, source_of
+    from skipstack.search.execution.driver.functions import asked, check_function_given, source_of
     from skipstack.search.study.record.folder import StudyFolder, free_name
-    from skipstack.search.study.study_files.study_file import load_study
+    from skipstack.search.study.record.reading import read_study
+    from skipstack.search.study.study_files.study_file import check_unchanged, load_study
 
     check_arguments(
         study=study,
@@ -276,6 +277,7 @@ def begin(
         tracking_uri=tracking_uri,
     )
     rules = _constraints(constraints)
+    overrides = _settings(settings, name, replicates, objectives)
     before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
     options: GivenOptions = {"engine": "serial", "progress": progress}
     if tracking_uri is not None:
@@ -283,6 +285,10 @@ def begin(
     usual = _execution(options, asked, before)
     where = OwnLoopExecution(**{each.name: getattr(usual, each.name) for each in fields(usual)})
     if before is not None:
+        _check_folder(before, scale, out)
+        check_function_given(StudyFolder(before), asked)
+        began = read_study(before).study
+        check_unchanged(began, overrides, trials=trials, epochs=epochs, seeds=seeds, direction=direction)
         run = ready(before, where, hours=hours)
         if run.engine is None:
             raise UserError(f"{before}: the study is at its end (allowed: points that are asked of it, or more hours)")
@@ -290,7 +296,7 @@ def begin(
     config, corpora = load_study(
         _study(study, asked),
         scale=scale,
-        overrides=_settings(settings, name, replicates, objectives),
+        overrides=overrides,
         trials=trials,
         hours=hours,
         epochs=epochs,
@@ -781,6 +787,16 @@ def _settings(
     """Return settings for ``load_study``: the name, the replicates and the objectives, then the user's ``settings``."""
     own = {"name": name, "search.replicates": replicates, "search.objectives": objectives}
     return {**{path: value for path, value in own.items() if value is not None}, **(settings or {})}
+
+
+def _check_folder(begun: Path, scale: str | None, out: AnyPath | None) -> None:
+    """Raise UserError for a ``scale``, or for another folder ``out``, of a study in the folder ``begun``."""
+    from skipstack.data.basis.errors import UserError
+
+    if scale is not None:
+        raise UserError(f"scale: got {scale!r} for a study that was begun (allowed: to leave it out)")
+    if out is not None and Path(out).resolve() != begun.resolve():
+        raise UserError(f"out: got {out} for a study that was begun in {begun} (allowed: to leave it out)")
 
 
 def _check_direction(config: StudyConfig, direction: Direction | None) -> None:

@@ -1,7 +1,4 @@
-"""Converts charts into Vega-Lite specifications, texts for screen readers, and pictures (SVG or PNG).
-
-``as_svg`` and ``as_png`` use ``charts/rendering.py``, which may end the process.
-"""
+"""Converts charts into Vega-Lite specifications and texts for screen readers."""
 
 import re
 from contextlib import AbstractContextManager
@@ -23,20 +20,6 @@ def specification(chart: Any) -> dict[str, Any]:
     """Convert a chart into a Vega-Lite specification, with undrawable characters escaped."""
     drawable: dict[str, Any] = _drawable(chart.to_dict(validate=False))
     return drawable
-
-
-def as_svg(chart: Any) -> str:
-    """Render a chart as SVG. Equal charts give equal texts."""
-    from skipstack.dashboards.charts import rendering  # imported late, since it may end the process
-
-    return rendering.svg(specification(chart), VERSION)
-
-
-def as_png(chart: Any, *, scale: float = 2) -> bytes:
-    """Render a chart as PNG, enlarged by the factor ``scale``."""
-    from skipstack.dashboards.charts import rendering
-
-    return rendering.png(specification(chart), VERSION, scale=scale)
 
 
 def unchecked() -> AbstractContextManager[None]:

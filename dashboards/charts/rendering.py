@@ -16,11 +16,6 @@ def svg(specification: Mapping[str, Any], version: str) -> str:
     return vl_convert.vegalite_to_svg(dict(specification), vl_version=version)
 
 
-def png(specification: Mapping[str, Any], version: str, *, scale: float) -> bytes:
-    """Render a specification as PNG, enlarged by the factor ``scale``. ``version``: the version of Vega-Lite."""
-    return vl_convert.vegalite_to_png(dict(specification), vl_version=version, scale=scale)
-
-
 def script(snippet: str, version: str) -> str:
     """Put together Vega, Vega-Lite and Vega-Embed as one script for browsers, followed by ``snippet``."""
     return vl_convert.javascript_bundle(snippet, vl_version=version)

@@ -87,7 +87,8 @@ def _of_study(folder: Path, trial: int | None, *, base: bool) -> "tuple[Subject,
             raise UserError(f"study {name!r}: no trial has a score yet (allowed: --base, or --trial N)")
         return ranked[0].config, f"{name}: trial {ranked[0].number}, the best"
     if trial not in record.trials:
-        raise UserError(f"--trial {trial}: no such trial (allowed: 0 to {max(record.trials, default=0)})")
+        allowed = f"0 to {max(record.trials)}" if record.trials else "--base, since the study has no trials yet"
+        raise UserError(f"--trial {trial}: no such trial (allowed: {allowed})")
     return record.trials[trial].config, f"{name}: trial {trial}"
 
 

@@ -1,5 +1,6 @@
 """``skipstack log``: prints the output and warnings of a trial, and the tracebacks of its errors."""
 
+import shlex
 import sys
 import time
 from typing import Annotated, Final
@@ -11,6 +12,7 @@ from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Ablated, Ended, Event
 from skipstack.search.ledger.following import Following
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.log_file import LogFile
 
@@ -27,7 +29,10 @@ def log(
     study: StudyPath,
     trial: Annotated[int, typer.Argument(help="The number of a trial.", parser=whole, metavar="TRIAL")],
     follow: Annotated[
-        bool, typer.Option("--follow", help="Print further lines as they come, until the trial has ended.")
+        bool,
+        typer.Option(
+            "--follow", help="Print further lines as they come, until the trial or the study's process has ended."
+        ),
     ] = False,
     ablation: Annotated[
         int | None, typer.Option(help="The number of the ablation that the trial is of.", parser=whole, metavar="N")
@@ -51,13 +56,18 @@ def log(
 
 
 def _follow(file: LogFile, folder: StudyFolder, trial: int, ablation: int | None) -> None:
-    past, ended = Following(folder.ledger), False
+    ledger, past, ended = Ledger(folder.ledger), Following(folder.ledger), False
     while True:
+        runs = ledger.is_written  # looked up first, so that the events below are all that an ended process wrote
         for event in past.events():
             ended = ended or _ends(event, trial, ablation)
         sys.stdout.write(file.news())
         sys.stdout.flush()
         if ended:
+            return
+        if not runs:
+            resume = shlex.join(["skipstack", "resume", str(folder.path)])
+            say(f"trial {trial} has not ended, but no process runs this study now (`{resume}` continues it)")
             return
         time.sleep(EVERY)
 

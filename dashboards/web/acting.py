@@ -40,8 +40,10 @@ def admitted(request: Request, token: str, to: str) -> RedirectResponse:
     """The answer to an address with the token: sets the token as a cookie, and redirects to the address ``to``. Raises
     UserError for another token, and for a browser on another machine.
     """
+    if request.url.hostname not in LOCAL:
+        raise UserError(f"token: got it at {request.url.hostname} (allowed: in a browser on this machine)")
     given = request.query_params.get(TOKEN, "")
-    if request.url.hostname not in LOCAL or not compare_digest(given.encode(), token.encode()):
+    if not compare_digest(given.encode(), token.encode()):
         raise UserError("token: not that of this dashboard (allowed: the address that `skipstack dashboard` printed)")
     answer = RedirectResponse(to, 303)
     answer.set_cookie(_cookie(request), token, httponly=True, samesite="strict")

@@ -50,7 +50,7 @@ PAGES: Final[Mapping[str, Page]] = {
 """The pages by their paths, in the order of the navigation."""
 
 KEPT: Final = {"Cache-Control": "max-age=31536000, immutable"}
-"""The header that lets browsers keep a file for good. Addresses of scripts and styles change with their versions."""
+"""The header that lets browsers keep a file for good. The addresses of such files change with their versions."""
 
 ICON: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
@@ -78,8 +78,8 @@ STYLE: Final = "\n".join(
 )
 """The style sheet: the colours, the typeface and the tables of reports, then our own."""
 
-VERSION: Final = hashlib.sha256((SCRIPT + STYLE).encode()).hexdigest()[:12]
-"""The version of the script and the style sheet, which browsers keep."""
+VERSION: Final = hashlib.sha256((SCRIPT + STYLE + ICON).encode()).hexdigest()[:12]
+"""The version of the script, the style sheet and the icon, which browsers keep."""
 
 
 def application(folders: Sequence[Path], received: Mapping[str, Path], token: str) -> Starlette:

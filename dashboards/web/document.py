@@ -17,7 +17,7 @@ DOCUMENT: Final = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<link rel="icon" href="/icon.svg">
+<link rel="icon" href="/icon.svg?{version}">
 <link rel="stylesheet" href="/style.css?{version}">
 <title>{title}</title>
 <script defer src="/script.js?{version}"></script>

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -19,7 +20,8 @@ class Shared(Generic[Key, Value]):
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = Lock()
-        self._making: dict[Key, Lock] = {}
+        self._making: WeakValueDictionary[Key, Lock] = WeakValueDictionary()
+        """The lock of each key while a request makes its value or waits for it."""
         self._kept: OrderedDict[Key, Value] = OrderedDict()
 
     def __call__(self, key: Key, make: Callable[[], Value]) -> Value:
@@ -35,6 +37,5 @@ class Shared(Generic[Key, Value]):
             with self._lock:
                 self._kept[key] = value
                 while len(self._kept) > self._most:
-                    gone, _ = self._kept.popitem(last=False)
-                    self._making.pop(gone, None)
+                    self._kept.popitem(last=False)
             return value

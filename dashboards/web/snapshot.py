@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 64
-"""The maximum number of snapshots that ``READ`` keeps in memory."""
+"""The maximum number of snapshots that ``READ`` and ``LATEST`` each keep in memory."""
 
 SECONDS: Final = 30
 """The age in seconds from which a requested snapshot of a long ledger is read again in the background."""
@@ -126,20 +126,30 @@ def _read(path: str, version: Version) -> Snapshot:
 
 def _long(path: str) -> Snapshot:
     """The last snapshot of a study with a long ledger. If it is old, a thread reads a new one."""
-    found = LATEST.get(path)
-    if found is None:
-        LATEST[path] = found = (time.monotonic(), _read(path, version_of(Path(path))))
-    elif time.monotonic() - found[0] > SECONDS:
-        LATEST[path] = (time.monotonic(), found[1])  # so that no other request starts a thread
-        Thread(target=_again, args=(path,), daemon=True).start()
-    return found[1]
+    latest = LATEST(path, lambda: _Latest.of(path))
+    if time.monotonic() - latest.began > SECONDS:
+        latest.began = time.monotonic()  # so that no other request starts a thread
+        Thread(target=_again, args=(path, latest), daemon=True).start()
+    return latest.snapshot
 
 
-def _again(path: str) -> None:
+def _again(path: str, latest: "_Latest") -> None:
     with suppress(UserError):  # the study was deleted; the next request reports it
-        LATEST[path] = (time.monotonic(), _read(path, version_of(Path(path))))
+        now = _Latest.of(path)
+        latest.began, latest.snapshot = now.began, now.snapshot
+
+
+@dataclass
+class _Latest:
+    """The last snapshot of a study with a long ledger, and the time when its reading began."""
+
+    began: float
+    snapshot: Snapshot
+
+    @classmethod
+    def of(cls, path: str) -> "_Latest":
+        return cls(time.monotonic(), _read(path, version_of(Path(path))))
 
 
 READ: Final = Shared[tuple[str, Version], Snapshot](MOST)
-LATEST: Final[dict[str, tuple[float, Snapshot]]] = {}
-"""The last snapshot of each study with a long ledger, with the time when it was read."""
+LATEST: Final = Shared[str, _Latest](MOST)

@@ -113,11 +113,7 @@ class Ledger:
     @property
     def is_written(self) -> bool:
         """Whether a driver is writing the ledger now."""
-        try:
-            with self.kept():
-                return False
-        except UserError:
-            return True
+        return self._segments.is_locked
 
     def extensions(self) -> Iterator[Extended]:
         """Yield the events that extended the study."""

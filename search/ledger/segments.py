@@ -22,6 +22,7 @@ from typing import Final
 from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
 from skipstack.data.basis.errors import UserError, older
+from skipstack.data.basis.ordinary_files import opened
 from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
@@ -171,6 +172,18 @@ class Segments:
         finally:
             if lock is not None:
                 os.close(lock)
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether a driver is writing. Changes nothing, so that it is also known of another user's study."""
+        try:
+            with opened(self.folder / "lock") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # no driver has written yet, or the disk has no locks, without which none can write
+            return False
+        return False
 
     def append(self, payload: bytes) -> None:
         """Write one line to the disk. A failed write is retried after pauses of ``PAUSES`` seconds, unless a retry

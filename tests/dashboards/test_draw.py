@@ -72,6 +72,9 @@ def test_it_says_what_cannot_be_drawn(bundle: Path, tmp_path: Path) -> None:
     assert "cannot be written" in refusal("draw", "quickstart", "--out", tmp_path / "none" / "network.svg")
     (tmp_path / "study.yaml").write_text(STUDY)
     begun = opened(tmp_path / "study.yaml").path
+    assert "--trial 0: no such trial (allowed: --base, since the study has no trials yet)" in refusal(
+        "draw", begun, "--trial", 0
+    )
     assert "no trial has a score yet (allowed: --base, or --trial N)" in refusal("draw", begun)
     assert typed("draw", begun, "--base").out.startswith("<svg")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from skipstack.dashboards.charts.drawing import as_svg
 from skipstack.dashboards.charts.importance import importance
 from skipstack.dashboards.formats.page import (
     Cell,
@@ -24,6 +23,7 @@ from skipstack.dashboards.formats.page import (
 )
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.formats.svg import inlined
+from tests.dashboards.charts.drawn import as_svg
 from tests.oracles.browser import opened
 
 HOSTILE = (

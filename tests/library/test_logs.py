@@ -6,6 +6,8 @@ import sys
 import threading
 import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from skipstack.search.execution.workers.trial_log import TrialLog
 from skipstack.search.ledger.events import Ended
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
 from tests.command_line import refusal, typed
 from tests.dashboards.web.shown import Opened, write
 from tests.search.made_up import history, study
@@ -206,15 +209,41 @@ def test_a_log_is_followed_until_its_trial_has_ended(tmp_path: Path, monkeypatch
         for number in range(100):
             log.hear(f"{number}\n")
         log.close()
-        with Ledger(folder / "ledger") as ledger:
-            ledger.append(*events[place:])
+        driver.append(*events[place:])
 
     monkeypatch.setattr(command.LogFile, "news", looked)
-    writer = threading.Thread(target=going_on)
-    writer.start()
-    answer = typed("log", folder, ends.trial, "--follow")
-    writer.join()
+    with Ledger(folder / "ledger") as driver:
+        writer = threading.Thread(target=going_on)
+        writer.start()
+        answer = typed("log", folder, ends.trial, "--follow")
+        writer.join()
     assert said(answer.out) == ["-- attempt 1", "before", *map(str, range(100))]
+    assert not answer.error
+
+
+def test_a_log_is_followed_no_further_than_the_life_of_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "EVERY", 0.01)
+    folder = write(tmp_path / "study", islice(history(study(trials=30), seed=1), 61))
+    trial = next(number for number, each in read_study(folder).trials.items() if each.reason is None)
+    log, running, looks = logging(folder, trial), ExitStack(), command.LogFile.news
+    running.enter_context(Ledger(folder / "ledger").kept())
+
+    def looked(file: Any) -> str:
+        news = looks(file)
+        if "-- attempt 1" in news:
+            log.hear("the last words\n")
+            log.close()
+            running.close()
+        return news
+
+    monkeypatch.setattr(command.LogFile, "news", looked)
+    answer = typed("log", folder, trial, "--follow")
+    assert said(answer.out) == ["-- attempt 1", "the last words"]
+    assert answer.error == (
+        f"trial {trial} has not ended, but no process runs this study now (`skipstack resume {folder}` continues it)\n"
+    )
 
 
 def test_a_hostile_log_moves_no_cursor_and_no_pipe_is_waited_for(tmp_path: Path) -> None:

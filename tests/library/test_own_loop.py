@@ -1,5 +1,6 @@
 """A study whose trials a loop of the user's trains: it decides, records and goes on as one that calls a function."""
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -78,6 +79,44 @@ def test_a_loop_that_leaves_goes_on_where_it_was(left_after: int, called: list[o
         while (trial := study.ask()) is not None:
             train(trial)
     assert happened(folder) == called
+
+
+def test_a_study_that_goes_on_takes_what_it_has_and_refuses_anything_else(tmp_path: Path) -> None:
+    folder, space = tmp_path / "study", {"axes": {**SPACE["axes"], "a.b": {"choice": [1, 2]}}}
+    own: dict[str, Any] = {
+        "name": "mine",
+        **SIZE,
+        "replicates": {"fold": 2},
+        "objectives": {"loss": "minimize", "cost": "maximize"},
+        "settings": {"search.scheduler": "none", "kind": "b", "axes.a.b": {"choice": [1, 3]}},
+    }
+    with skipstack.begin(space, out=folder, **own):
+        pass
+    with skipstack.begin(folder, out=str(folder), direction="minimize", **own):
+        pass
+    before = Ledger(folder / "ledger").read()
+    of = "for a study that was begun"
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"trials": 4}, f"--trials 4: got 4 {of} and has 8 (allowed: to leave it out)"),
+        ({"seeds": 1}, f"--seeds 1: got 1 {of} and has 2 (allowed: "),
+        ({"epochs": 9}, f"epochs: got 9 {of} and has 4 (allowed: "),
+        ({"direction": "maximize"}, f"direction: got 'maximize' {of} and has 'minimize' (allowed: "),
+        ({"name": "other"}, f"name: got 'other' {of} and has 'mine' (allowed: "),
+        ({"replicates": {"fold": 3}}, f'search.replicates: got {{"fold": 3}} {of} and has {{"fold": 2}} (allowed: '),
+        ({"objectives": {"cost": "maximize", "loss": "minimize"}}, 'search.objectives: got {"cost": "maximize", '),
+        ({"scale": "small"}, f"scale: got 'small' {of} (allowed: "),
+        ({"out": tmp_path / "other"}, f"out: got {tmp_path / 'other'} {of} in {folder} (allowed: "),
+        ({"settings": {"search.scheduler": "asha"}}, f'got \'asha\' {of} and has {{"kind": "none"}} (allowed: '),
+        ({"settings": {"kind": "a"}}, f"settings kind: got 'a' {of} and has 'b' (allowed: "),
+        ({"settings": {"x": 0.5}}, f"settings x: got 0.5 {of} and has an axis of numbers from 0.0 to 1.0 (allowed: "),
+        ({"settings": {"axes.a.b": {"choice": [1, 2]}}}, f"{of} and has an axis of 1, 3 (allowed: "),
+        ({"settings": {"search.trails": 4}}, "unknown path 'search.trails' (nearest: 'search.trials'"),
+        ({"trials": 0}, "--trials 0: search.trials: got 0"),
+    ]
+    for given, said in refused:
+        with pytest.raises(skipstack.UserError, match=re.escape(said)):
+            skipstack.begin(folder, **given)
+    assert Ledger(folder / "ledger").read() == before
 
 
 @pytest.mark.slow

@@ -4,12 +4,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
 from skipstack.data.basis.errors import UserError, nearest_file, unknown
-from skipstack.data.basis.explain import explain, place
+from skipstack.data.basis.explain import LONGEST_VALUE, explain, place, shown
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.user_code.configs import CodeFile, known
 from skipstack.data.basis.user_code.files import check_distinct, code_path, read_code
@@ -42,7 +43,7 @@ from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.dependents import without_dependents
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.fields import fields_of
-from skipstack.spaces.function import RECORDED, FunctionConfig, FunctionSource
+from skipstack.spaces.function import RECORDED, Direction, FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
 from skipstack.spaces.paths import Tree, read, trial_paths, written
 from skipstack.spaces.probing import check_rules
@@ -132,6 +133,50 @@ def load_study(
         config = check.study(raw, code, own, function)
         told = tuple(str(each) for each in overriding if each.changes_space)
         return config.model_copy(update={"settings": told}), corpora
+
+
+def check_unchanged(
+    study: StudyConfig,
+    overrides: Mapping[str, Any],
+    *,
+    trials: int | None,
+    epochs: int | None,
+    seeds: int | None,
+    direction: Direction | None,
+) -> None:
+    """Raise UserError for the first value that differs from what ``study`` has, a study of a function that was begun.
+
+    ``overrides``, ``trials``, ``epochs``, ``seeds``: as for ``load_study``. ``direction``: that of the score.
+    """
+    base = study.space.base
+    assert isinstance(base, FunctionConfig), "the study calls a function"
+    dump = study.model_dump(mode="json")
+    own = {"epochs": base.epochs, "direction": base.direction}
+    raw: Raw = {**dump, **dump["space"], "base": base.values, "changed": {}, **own}
+    given = {"epochs": epochs, "direction": direction}
+    settings = [
+        *_settings(raw, None, {"trials": trials, "seeds": seeds}),
+        *(Setting(ValueSource(name), (name,), value) for name, value in given.items() if value is not None),
+        *_overriding(overrides, partial(_values, raw)),
+    ]
+    with known(study.space.code):
+        for setting in settings:
+            now, whole = setting.applied(raw), _Check(setting.source, [setting], constraints=0).whole
+            same = all(now[name] == raw[name] for name in ("base", *own))
+            if not same or whole(now).model_dump_json() != whole(raw).model_dump_json():
+                has = f"has {_found(study, raw, setting)} (allowed: to leave it out)"
+                raise setting.source.error([], f"got {shown(setting.value)} for a study that was begun and {has}")
+
+
+def _found(study: StudyConfig, raw: Raw, setting: Setting) -> str:
+    """Return what ``study``, whose data are ``raw``, has in place of the value of a setting, as text."""
+    axis = study.space.axes.get(".".join(setting.path[1:])) if setting.changes_space else None
+    if axis is not None:
+        return f"an axis of {shorten(str(axis.domain), LONGEST_VALUE, placeholder='...')}"
+    found: Any = raw
+    for part in setting.path:
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return shown(found)
 
 
 def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
@@ -261,7 +306,7 @@ class _Check:
         function that trials call; None if they train networks.
         """
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
-        whole = self._valid(_Whole, {key: raw[key] for key in _Whole.model_fields}, ())
+        whole = self.whole(raw)
         base = self._called(function, raw["base"], whole) if network is None else network
         config = SpaceConfig(
             code=code, base=base, axes=whole.axes, constraints=whole.constraints, constraint_functions=functions
@@ -282,6 +327,12 @@ class _Check:
             config = config.model_copy(update={"axes": typed_axes(space, config.axes)})
         config = config.model_copy(update={"constraints": in_full(space.rules, config.constraints)})
         return StudyConfig(name=whole.name, about=whole.about, space=config, search=whole.search, removed=removed)
+
+    def whole(self, raw: Raw) -> _Whole:
+        """Return the validated content of the study with the data ``raw``, without its base. Raises UserError for a
+        mistake.
+        """
+        return self._valid(_Whole, {key: raw[key] for key in _Whole.model_fields}, ())
 
     def _called(self, function: FunctionSource | None, values: Raw, whole: "_Whole") -> FunctionConfig:
         """Return the base config of a study whose trials call a function. If the objectives of the search have

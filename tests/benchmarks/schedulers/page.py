@@ -5,12 +5,12 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from skipstack.dashboards.charts.drawing import as_svg
 from tests.benchmarks.schedulers.measured import FRESH_SEEDS, Found, measured, spread, worst
 from tests.benchmarks.schedulers.methods import DEFAULT, GRID, KEPT, METHODS, OTHERS, STUDIES
 from tests.benchmarks.schedulers.orders import many_orders
 from tests.benchmarks.schedulers.picture import picture
 from tests.benchmarks.schedulers.transfer import transferred
+from tests.dashboards.charts.drawn import as_svg
 from tests.pages import ROOT
 from tests.search.statistics.measured import line, written
 

@@ -4,9 +4,15 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from skipstack.dashboards.charts.drawing import as_svg
+from skipstack.dashboards.charts import rendering
+from skipstack.dashboards.charts.drawing import VERSION, specification
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def as_svg(chart: Any) -> str:
+    """The SVG of a chart."""
+    return rendering.svg(specification(chart), VERSION)
 
 
 class Drawing:

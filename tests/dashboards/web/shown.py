@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -36,10 +36,12 @@ TOKEN = "the token"
 
 
 class Client:
-    """Sends requests to the dashboard of the studies below ``folder``, in this process."""
+    """Sends requests to the dashboard of the studies below ``folder``, in this process. ``hosts``: names of proxies."""
 
-    def __init__(self, folder: Path, received: Mapping[str, Path] | None = None) -> None:
-        self._application = only_for(application([folder], received or {}, TOKEN))
+    def __init__(
+        self, folder: Path, received: Mapping[str, Path] | None = None, *, hosts: Collection[str] = ()
+    ) -> None:
+        self._application = only_for(application([folder], received or {}, TOKEN), hosts)
 
     def post(self, address: str, given: Mapping[str, str], **headers: str) -> Answer:
         """The answer to a form that is sent with further ``headers``."""

@@ -49,7 +49,18 @@ def test_the_address_with_the_token_gives_a_cookie_that_other_sites_cannot_send(
     said = answer.headers["set-cookie"].lower()
     assert "httponly" in said
     assert "samesite=strict" in said
-    assert client.get(f"{GOING}?study={running}&token=guessed").status == 404
+    guessed = client.get(f"{GOING}?study={running}&token=guessed")
+    assert guessed.status == 404
+    assert "token: not that of this dashboard" in guessed.text
+
+
+def test_behind_a_proxy_the_token_gives_no_cookie_and_is_not_called_wrong(running: Path) -> None:
+    client = Client(running.parent, hosts=["lab.example.org"])
+    for token in ("the+token", "guessed"):
+        answer = client.get(f"{GOING}?study={running}&token={token}", host="lab.example.org")
+        assert answer.status == 404
+        assert "set-cookie" not in answer.headers
+        assert "token: got it at lab.example.org (allowed: in a browser on this machine)" in answer.text
 
 
 def test_what_a_form_asks_for_waits_for_the_driver_and_the_page_says_so(running: Path) -> None:

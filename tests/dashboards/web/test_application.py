@@ -5,6 +5,7 @@ import re
 from html import unescape
 from itertools import islice
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -51,6 +52,14 @@ def test_no_answer_lets_a_browser_run_or_load_anything_from_elsewhere(client: Cl
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert ("immutable" in answer.headers["cache-control"]) is (address in ("/style.css", "/script.js"))
         assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", answer.text)
+
+
+def test_the_address_of_each_file_that_a_browser_keeps_for_good_has_a_version(client: Client, runs: Path) -> None:
+    page = client.get(f"{WORKS}?study={runs / 'a-search'}").text
+    kept = [urlsplit(each) for each in re.findall(r'(?:href|src|data-charts)="(/\w+\.(?:css|js|svg)[^"]*)"', page)]
+    assert [each.path for each in kept] == ["/icon.svg", "/style.css", "/script.js", "/charts.js"]
+    assert all(re.fullmatch("[0-9a-f]{12}", each.query) for each in kept)
+    assert "immutable" in client.get(kept[0].geturl()).headers["cache-control"]
 
 
 @pytest.mark.parametrize("page", PAGES)

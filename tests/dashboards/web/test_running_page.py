@@ -1,10 +1,12 @@
 """The page "Is it going well?" says what the ledger says, while a study runs and once it is over."""
 
+import gc
 import re
 import shutil
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from weakref import ref
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,7 @@ from skipstack.dashboards.web.running_page import (
 )
 from skipstack.dashboards.web.running_trials import training_chart
 from skipstack.dashboards.web.section import Section
+from skipstack.dashboards.web.snapshot import MOST, snapshot
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.study_frames import study_frames
@@ -156,6 +159,18 @@ def test_a_long_ledger_is_read_after_the_page_is_there(tmp_path: Path, monkeypat
         assert {each.every() for each in sections.values()} == {None}
         assert "Exploratory" in said(over, "verdict", "curves")
     assert "Finished." in said(over, "numbers")
+
+
+def test_of_studies_with_long_ledgers_the_snapshots_that_were_shown_last_stay_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skipstack.dashboards.web.snapshot.LONG", 0)
+    one = write(tmp_path / "0", [*opening(CONFIG), *events_of(0, reported(0, 1, 0.5, 0.6), ended(0))])
+    others = [Path(shutil.copytree(one, tmp_path / str(number))) for number in range(1, MOST + 1)]
+    first, last = ref(snapshot(one)), [ref(snapshot(each)) for each in others][-1]
+    gc.collect()
+    assert first() is None
+    assert last() is snapshot(others[-1])
 
 
 def test_the_place_of_those_that_train_stays_when_none_does(tmp_path: Path) -> None:

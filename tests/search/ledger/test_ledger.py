@@ -237,6 +237,18 @@ def test_each_append_is_brought_to_the_disk_before_it_returns(tmp_path: Path, mo
     assert len(synced) == 3
 
 
+def test_looking_whether_a_driver_writes_changes_nothing_and_needs_no_right_to_write(tmp_path: Path) -> None:
+    ledger, lock = Ledger(tmp_path / "ledger"), tmp_path / "ledger" / "lock"
+    assert not ledger.is_written
+    with ledger:
+        lock.chmod(0o444)  # as to another user (root may write nevertheless)
+        assert Ledger(ledger.folder).is_written
+    lock.chmod(0o644)
+    lock.write_text("the last driver")
+    assert not ledger.is_written
+    assert lock.read_text() == "the last driver"
+
+
 def test_a_second_writer_in_the_same_process_is_refused_until_the_first_is_done(tmp_path: Path) -> None:
     with Ledger(tmp_path), pytest.raises(UserError, match=f"process {os.getpid()} "), Ledger(tmp_path):
         pass
