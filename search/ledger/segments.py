@@ -41,6 +41,9 @@ COMPACTED = re.compile(r"(\d{6})\.jsonl\.gz")
 HALF_COMPACTED = re.compile(r"\.\d{6}\.jsonl\.gz(\.\w+)?")
 """The name of an incomplete compacted file, left by a driver that was killed during compaction."""
 
+LOOKED_AT = 0.05
+"""Seconds after which the lock is tried once more, since ``Segments.is_locked`` in another process takes it for less."""
+
 PARQUET = re.compile(r"\d{6}\.parquet")
 """A compacted file of versions up to 0.2.0, which ``skipstack upgrade`` rewrites."""
 
@@ -336,11 +339,11 @@ def _locked(folder: Path) -> int:
     """
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "unknown"
-        os.close(descriptor)
-        raise UserError(f"{folder}: process {holder} writes this study (allowed: one driver at a time)") from None
+        if not _has_taken(descriptor):
+            time.sleep(LOOKED_AT)
+            if not _has_taken(descriptor):
+                holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "unknown"
+                raise UserError(f"{folder}: process {holder} writes this study (allowed: one driver at a time)")
     except BaseException:
         os.close(descriptor)
         raise
@@ -348,6 +351,14 @@ def _locked(folder: Path) -> int:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} on {socket.gethostname()}".encode(), 0)
     return descriptor
+
+
+def _has_taken(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _write(descriptor: int, text: bytes) -> None:

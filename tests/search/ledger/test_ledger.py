@@ -1,5 +1,6 @@
 """The ledger in a folder, byte by byte and call by call; what every home promises stands in ``test_segments.py``."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -247,6 +248,16 @@ def test_looking_whether_a_driver_writes_changes_nothing_and_needs_no_right_to_w
     lock.write_text("the last driver")
     assert not ledger.is_written
     assert lock.read_text() == "the last driver"
+
+
+def test_a_writer_waits_for_whoever_just_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Ledger(tmp_path):
+        pass
+    looking = os.open(tmp_path / "lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr("skipstack.search.ledger.segments.time.sleep", lambda seconds: os.close(looking))
+    with Ledger(tmp_path) as ledger:
+        assert Ledger(ledger.folder).is_written
 
 
 def test_a_second_writer_in_the_same_process_is_refused_until_the_first_is_done(tmp_path: Path) -> None:
