@@ -42,7 +42,7 @@ HALF_COMPACTED = re.compile(r"\.\d{6}\.jsonl\.gz(\.\w+)?")
 """The name of an incomplete compacted file, left by a driver that was killed during compaction."""
 
 LOOKED_AT = 0.05
-"""Seconds after which the lock is tried once more, since ``Segments.is_locked`` in another process takes it for less."""
+"""Seconds after which a lock that is held is tried once more. ``Segments.is_locked`` holds it for less."""
 
 PARQUET = re.compile(r"\d{6}\.parquet")
 """A compacted file of versions up to 0.2.0, which ``skipstack upgrade`` rewrites."""
