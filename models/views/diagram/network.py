@@ -82,8 +82,7 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
             size = layer.size
         lower = {direction: f"layer {number} {direction}" for direction in directions}
         if len(directions) > 1 and (config.join == "each_layer" or number == config.depth):
-            assert size is not None
-            size *= len(directions)
+            size = None if size is None else len(directions) * size
             label = "both directions, side by side" if number == config.depth else ""
             join = Part(name=f"join {number}", kind="join", label=label, size=size)
             yield join
@@ -100,7 +99,12 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
     states. If the layer has no states, None replaces the edge. ``source``: the source of the layer's shortcut, or 0.
     """
     name, first, last, between = f"layer {number} {direction}", -1, -1, True
-    label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]
+    size: int | None = 2 * config.hidden if config.cell == "sutskever" else config.hidden
+    if isinstance(config.cell, OwnConfig):  # without its code, its outputs and its states are not known
+        label, carries = config.cell.kind, ("state",)
+        size = config.hidden if any(sources(config.composition, config.depth)) else None
+    else:
+        label, carries = CELLS[config.cell]
     if source:
         memory = TOPOLOGIES[config.shortcut.topology].memory
         label, carries = ("LSTM + skip", ("h", "c")) if memory else ("block", ("h",))
@@ -115,7 +119,7 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
         kind="layer",
         label=label,
         note=", ".join(filter(None, (normalised, added))),
-        size=2 * config.hidden if config.cell == "sutskever" else config.hidden,
+        size=size,
         units=config.hidden,
         direction=direction,
         layer=number,
