@@ -23,7 +23,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.oracles import conlleval
-from tests.search.finished import curves, opened, resealed, trained
+from tests.search.finished import curves, exported, opened, resealed, trained
 
 SCHEME = "data.scheme"
 STUDY = """
@@ -177,3 +177,22 @@ def test_corpora_that_are_scored_differently_are_refused_in_one_study(tmp_path: 
             ],
         )
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_text_without_any_allowed_tags_is_in_no_span(tmp_path: Path) -> None:
+    """No tag of train may stand alone, so a text of one token has no tagging."""
+    for split in ("train", "dev", "test"):
+        (tmp_path / split).write_text("old\tB-x\ndogs\tE-x\n\n" * 4)
+    (tmp_path / "study.yaml").write_text("""
+base:
+  data: {corpus: {kind: columns, train: train, dev: dev, test: test, word: 0, tag: 1, scheme: bioes}}
+  model:
+    embedder: {word_size: 2, capital_size: 0, affix_characters: 0, window: 0}
+    stack: {depth: 1, hidden: 2}
+    head: {kind: crf, constrained: true}
+  training: {epochs: 1}
+search: {trials: 1, seeds: 1, scheduler: none}
+""")
+    bundle = load_bundle(exported(tmp_path / "study.yaml"), torch.device("cpu"))
+    assert bundle.tags == ("B-x", "E-x", "I-x")
+    assert [sentence.tags for sentence in bundle.predict([["old", "dogs"], ["dogs"]])] == [("B-x", "E-x"), ("O",)]
