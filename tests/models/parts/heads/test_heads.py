@@ -127,7 +127,9 @@ def test_a_loss_equals_its_twin_also_where_tags_are_unobserved(config: TaggingCo
 
 @EVERY_HEAD
 @pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
-def test_a_lane_that_diverges_has_no_finite_loss_and_the_others_have_theirs(config: TaggingConfig, value: float) -> None:
+def test_a_lane_that_diverges_has_no_finite_loss_and_the_others_have_theirs(
+    config: TaggingConfig, value: float
+) -> None:
     head, x, tags = head_of(config), features(), gold()
     expected = head.loss(x, Gold(tags), LENGTHS)[1]
     x[0] = value
