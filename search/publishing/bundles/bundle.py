@@ -113,9 +113,9 @@ class Bundle:
 
         Each token gets a tag. In text classification, the sentence gets a single tag instead, its label. In parsing,
         the tags are relations, and ``heads`` has the number of each token's head (counted from 1; 0 for the root). The
-        tags of a language model are the next words that it predicts. The tags are O, outside of every span, if a chain
-        may decide on none: the label scheme allows no sequence of learnt tags of this length, or a score is no number.
-        Raises UserError for a sentence that is not a list of texts.
+        tags of a language model are the next words that it predicts. A CRF or max-margin head can fail to decide, if
+        the label scheme allows no sequence of the learnt tags for the sentence, or if a score is no number. The tags
+        are then O, outside of every span. Raises UserError for a sentence that is not a list of texts.
         """
         if not isinstance(sentences, Iterable):
             raise UserError(f"got {shown(sentences)} (allowed: sentences, each a list of tokens)")
