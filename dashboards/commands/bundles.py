@@ -16,7 +16,6 @@ from skipstack.dashboards.reports.printing import say, write_utf8
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import TokenVectors
-from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.study.record.folder import StudyFolder
 
@@ -256,9 +255,9 @@ def verify(
 
     folders = data_dir or []
     first = folders[0] if folders else None
-    verified = verify_bundle(bundle, data_dir=first, others=folders[1:], device=device, code=code or ())
+    measure, verified = verify_bundle(bundle, data_dir=first, others=folders[1:], device=device, code=code or ())
     for split, metrics in verified.items():
-        print(f"{split}: {measure_in(metrics).described(metrics)}, as exported")
+        print(f"{split}: {measure.described(metrics)}, as exported")
 
 
 def _say_own(bundle: Path) -> None:

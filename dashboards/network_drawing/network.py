@@ -222,10 +222,10 @@ def _lines(part: Part, width: float) -> Sequence[str]:
     size = "" if part.size is None else str(part.size)
     if part.layer is not None:
         arrow = {"forward": "{} →", "backward": "← {}", None: "{}"}[part.direction]
-        size = size if part.size == part.units else f"2 x {part.units}"
-        return [part.label, arrow.format(f"{part.layer}: {size}"), *_remarks(part)]
+        size = size if part.size in (None, part.units) else f"2 x {part.units}"
+        return [part.label, arrow.format(f"{part.layer}: {size}" if size else part.layer), *_remarks(part)]
     if part.kind == "join":
-        return [f"{part.label}: {size}"] if part.label else []
+        return [f"{part.label}: {size}" if size else part.label] if part.label else []
     own = f"{size}: {part.note}" if size and part.note else size or part.note
     second = own if wide(own, 11) <= width else size
     return [part.label, second] if second else [part.label]

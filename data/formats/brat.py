@@ -56,9 +56,8 @@ class BratCorpus(CharacterSpanCorpus):
         spans = [
             _span(spans_file, number, line, text) for number, line in spans_file.lines("utf-8") if line.startswith("T")
         ]
-        sentences = reader.sentences(text, places_in(text, self.unit), spans, str(file.path))
-        reader.check()
-        return sentences
+        reader.add(text, places_in(text, self.unit), spans, str(file.path))
+        return reader.sentences()
 
 
 def _span(file: SourceFile, number: int, line: str, text: str) -> CharacterSpan:

@@ -6,8 +6,9 @@ Each line of a text is a sentence. Its tags are BIO.
 import re
 from abc import ABC
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -64,20 +65,19 @@ class CharacterSpan:
 
 @dataclass(slots=True)
 class SpanReader:
-    """Turns the texts of a file and their spans into sentences. Call ``check`` after the last text.
+    """Turns the texts of a file and their spans into sentences. Call ``add`` for each text, then ``sentences``.
 
     ``file``: the file of the spans, which errors name. ``config``: its fields ``types`` and ``misfits`` are used.
     """
 
     file: SourceFile
     config: CharacterSpanCorpus
-    _misfits: list[tuple[int, str]] = field(default_factory=list, init=False)
-    """The line of each span that tags cannot express, and what is wrong with it."""
+    _sentences: list[Sentence] = field(default_factory=list, init=False)
+    _misfits: list[tuple[int, str, int]] = field(default_factory=list, init=False)
+    """The line of each span that tags cannot express, what is wrong with it, and the number of earlier sentences."""
 
-    def sentences(
-        self, text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharacterSpan], document: str
-    ) -> list[Sentence]:
-        """Return a sentence for each line of a text that has tokens. ``tokens``: the start and end of each, in order.
+    def add(self, text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharacterSpan], document: str) -> None:
+        """Add a sentence for each line of a text that has tokens. ``tokens``: the start and end of each, in order.
         ``document``: as in ``Sentence``.
 
         Raises UserError, with file and line, for a span outside of the text, and for a span without a type.
@@ -85,7 +85,6 @@ class SpanReader:
         starts, stops = [start for start, _ in tokens], [stop for _, stop in tokens]
         lines = [(bisect_left(starts, each.start()), bisect_left(starts, each.end())) for each in _LINE.finditer(text)]
         lines = [(first, last) for first, last in lines if first < last]
-        before = len(self._misfits)
         found: dict[Span, CharacterSpan] = {}
         for span in spans:
             self._check(text, span)
@@ -104,24 +103,28 @@ class SpanReader:
                     self._note(text, span, f"which cuts the token {text[starts[within] : stops[within]]!r}")
                 found.setdefault(Span(first, last, span.type), span)
         chosen = self._disjoint(text, found)
-        misfits = len(self._misfits) - before
-        return [
+        self._sentences += [
             Sentence(
                 tuple(text[start:stop] for start, stop in tokens[begin:end]),
                 tags_of([Span(a.start - begin, a.stop - begin, a.type) for a in within], end - begin, "bio"),
                 document=document,
-                fitted=misfits if begin == lines[0][0] else 0,
             )
             for begin, end in lines
             for within in [[each for each in chosen if begin <= each.start < end]]
         ]
 
-    def check(self) -> None:
-        """Raise UserError if the file has a span that tags cannot express, unless such spans are to be fitted."""
+    def sentences(self) -> list[Sentence]:
+        """Return the sentences of all texts. The first sentence of a text counts the text's spans that were fitted or
+        left out (``Sentence.fitted``). If the text has no sentence, the next sentence counts them, or else the last.
+
+        Raises UserError if the file has a span that tags cannot express, unless such spans are to be fitted.
+        """
         if self._misfits and self.config.misfits == "refuse":
-            line, message = min(self._misfits)
+            line, message, _ = min(self._misfits)
             count = counted(len(self._misfits), "span does", "spans do")
             raise self.file.error(line, f"{message}; {count} not fit, allowed: none, or misfits: fit")
+        fitted = Counter(min(place, len(self._sentences) - 1) for _, _, place in self._misfits)
+        return [replace(each, fitted=fitted[place]) for place, each in enumerate(self._sentences)]
 
     def _check(self, text: str, span: CharacterSpan) -> None:
         if not 0 <= span.start <= span.stop <= len(text):
@@ -141,7 +144,7 @@ class SpanReader:
         return sorted(chosen, key=lambda each: each.start)
 
     def _note(self, text: str, span: CharacterSpan, what: str) -> None:
-        self._misfits.append((span.line, f"got the span {_shown(text, span)}, {what}"))
+        self._misfits.append((span.line, f"got the span {_shown(text, span)}, {what}", len(self._sentences)))
 
 
 def _shown(text: str, span: CharacterSpan) -> str:

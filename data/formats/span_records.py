@@ -57,7 +57,7 @@ class SpanRecordCorpus(CharacterSpanCorpus):
         tokens cannot express (unless ``misfits`` is ``fit``), and text that is not JSON lines. Also raises it if no
         record has the key of the spans.
         """
-        reader, sentences = SpanReader(file, self), list[Sentence]()
+        reader = SpanReader(file, self)
         lacking: tuple[int, Record] | None = None
         some = False
         for number, record in objects(file):
@@ -69,14 +69,11 @@ class SpanRecordCorpus(CharacterSpanCorpus):
             some = some or self.spans in record
             lacking = lacking or (number, record)
             spans = [_span(file, number, each) for each in _list(file, number, self.spans, record.get(self.spans))]
-            sentences += reader.sentences(
-                text, self._tokens(file, number, record, text), spans, f"{file.path}:{number}"
-            )
+            reader.add(text, self._tokens(file, number, record, text), spans, f"{file.path}:{number}")
         if lacking is not None and not some:
             number, record = lacking
             raise file.error(number, unknown("key", self.spans, record))
-        reader.check()
-        return sentences
+        return reader.sentences()
 
     def _tokens(self, file: SourceFile, number: int, record: Record, text: str) -> list[tuple[int, int]]:
         if self.tokens is None:

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,12 +73,13 @@ def read_token_vectors(path: Path, lengths: Mapping[str, NDArray[np.integer]]) -
     Raises UserError, with the file, if it cannot be read, if it has another number of sentences or tokens than the
     corpus, or another number of tokens in a sentence, if vectors differ in size, and for a number that is not finite.
     """
-    files = _files(path)
-    try:
-        found = list(chain.from_iterable(_read(file, splits) for file, splits in files))
-        digests = [_digest(file) for file, _ in files]
-    except OSError as error:
-        raise unreadable(path, error) from error
+    found, digests = list[_Read](), list[str]()
+    for file, splits in _files(path):
+        try:
+            found += _read(file, splits)
+            digests.append(_digest(file))
+        except OSError as error:
+            raise unreadable(file, error) from error
     for each in found:
         _check(each, [lengths[split] for split in each.splits])
     for each in found[1:]:
@@ -156,7 +156,9 @@ def _table(file: Path) -> tuple[Ids | None, Vectors]:
         if name is None:
             raise _error(str(file), f"the columns {', '.join(table.column_names)}", f"one of lists, or {COLUMN!r}")
         parts = [_column(f"{file}: column {name}", chunk) for chunk in table[name].chunks if len(chunk)]
-    except pa.ArrowException as error:
+    except UserError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:  # an OSError also stands for damaged content
         raise _error(str(file), " ".join(str(error).split()), "a whole file of Arrow or Parquet") from error
     if not parts:
         raise _error(str(file), "no rows", "a row for each token or sentence")

@@ -96,7 +96,8 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, runni
         yield f"{percent(split.controls, split.tokens)} of {name}'s tokens have invisible characters, such as {seen}"
     if split.replacements >= stray:
         share = percent(split.replacements, split.tokens)
-        yield f"{share} of {name}'s tokens have U+FFFD, for bytes that could not be decoded: is the encoding right?"
+        lost = "in place of characters that were lost before its file was written"
+        yield f"{share} of {name}'s tokens have U+FFFD {lost}: is there an undamaged copy?"
     if split.two_forms >= stray:
         share = percent(split.two_forms, split.tokens)
         yield f"{share} of {name}'s tokens are words that it has in two normal forms of Unicode: each counts as two"

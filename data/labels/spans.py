@@ -1,7 +1,7 @@
 """Finds spans in arrays of tag IDs, as conlleval does.
 
 Array legend: R lanes (a lane is one seed's copy of the network), N tokens of a split, one sentence after another, S1
-sentences + 1, K tags, M spans.
+sentences + 1, K tags + 1, M spans.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TagReading:
-    """The meaning of each tag, for finding spans.
+    """The meaning of each tag, for finding spans. The last entry is that of the tag -1, no decision, read as O.
 
     ``opens_K``: whether the tag always begins a span. ``closes_K``: whether the tag always ends a span. ``type_K``: the
     index of the tag's type; -1 for O and RARE, which are in no span.
@@ -44,7 +44,7 @@ def types_of(tags: Iterable[str], scheme: Scheme) -> tuple[str, ...]:
 def reading(tags: Sequence[str], scheme: Scheme, types: Sequence[str]) -> TagReading:
     """Find the meaning of each of ``tags``. ``types``: all types of spans, in the order of their indices."""
     row_of = {span_type: row for row, span_type in enumerate(types)}
-    parts = [(OUTSIDE, "") if tag == RARE else parted(tag, scheme) for tag in tags]
+    parts = [*((OUTSIDE, "") if tag == RARE else parted(tag, scheme) for tag in tags), (OUTSIDE, "")]
     return TagReading(
         opens_K=np.array([prefix in OPENING for prefix, _ in parts], dtype=bool),
         closes_K=np.array([prefix in CLOSING for prefix, _ in parts], dtype=bool),

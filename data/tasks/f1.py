@@ -82,6 +82,7 @@ class F1(Measure):
     unit = "F1"
     counted = tuple(field.name for field in fields(SpanCounts))
     keys = tuple(f"{name}_spans" for name in counted)
+    """The names of the numbers that ``SpanCounts.recorded`` returns."""
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
         """Compute the ``SpanCounts`` of each sentence in each lane: counts_RSC."""

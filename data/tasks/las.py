@@ -66,6 +66,7 @@ class Las(Measure):
     label = "LAS"
     unit = "LAS"
     keys = ("attached_words", "labelled_words")
+    """The names of the numbers that ``AttachmentCounts.recorded`` returns."""
     counted = tuple(field.name for field in fields(AttachmentCounts))
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:

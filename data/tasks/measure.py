@@ -68,8 +68,6 @@ class Measure(ABC):
     is then the negative of the value, so that larger scores are always better."""
     unit: str
     """The suffix of a split's name in headings, such as ``LAS`` or ``%``."""
-    keys: ClassVar[tuple[str, ...]] = ()
-    """The names of the numbers that ``Counts.recorded`` returns."""
     counted: ClassVar[tuple[str, ...]]
     """The names of the numbers that are counted for each sentence. Their sums over all sentences determine the measure.
     """

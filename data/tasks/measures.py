@@ -31,11 +31,3 @@ def _known(name: str) -> str:
 
 MeasureName = Annotated[str, AfterValidator(_known)]
 """The name of a measure in ``MEASURES``."""
-
-
-def measure_in(metrics: Mapping[str, float]) -> Measure:
-    """Find the measure of a bundle's ``metrics`` on a split: the one whose ``keys`` are the names of the metrics, apart
-    from ``correct`` and ``total``. Accuracy if there is none, as for an infinite perplexity, which is not recorded.
-    """
-    found = metrics.keys() - {"correct", "total"}
-    return next((measure for measure in MEASURES.values() if found == {*measure.keys}), MEASURES[Accuracy.name])

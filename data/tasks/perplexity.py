@@ -54,7 +54,6 @@ class Perplexity(Measure):
     factor = -1
     unit = "perplexity"
     scale = "log"
-    keys = ("perplexity",)
     counted = ("nats", "words")
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
@@ -86,5 +85,7 @@ class Perplexity(Measure):
         return value
 
     def described(self, metrics: Mapping[str, float]) -> str:
-        """The perplexity, and the number of next words that were predicted correctly, in words."""
-        return f"perplexity {metrics[self.name]:.2f}, {right(metrics, 'next words')}"
+        """The perplexity, and the number of next words that were predicted correctly, in words. A perplexity that was
+        not recorded is infinite.
+        """
+        return f"perplexity {metrics.get(self.name, math.inf):.2f}, {right(metrics, 'next words')}"

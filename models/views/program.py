@@ -29,7 +29,7 @@ class Program(nn.Module):
 
     Outputs: ``tags_UB``, the ids of labels; ``scores_UBK``, the scores of all labels, or in parsing of all possible
     heads of each word (``models.parts.heads.base.Head.opinion``); in parsing also ``heads_TB``, the heads. Padding has
-    arbitrary values.
+    arbitrary values. The labels of a text are -1 if no sequence of them is allowed (``best_tagging``).
     """
 
     def __init__(self, network: Network) -> None:

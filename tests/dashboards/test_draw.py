@@ -5,12 +5,18 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+import torch
 
 from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
 from skipstack.dashboards.network_drawing.sentences import described
+from skipstack.models.configs.model import StackConfig
+from skipstack.models.layers.lanes import Dropout, Lane, Streams
+from skipstack.models.networks.build import build_stack
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.study_files.study_file import load_study
+from skipstack.spaces.trial import as_network
 from tests.command_line import refusal, typed
+from tests.own_code.pieces_of import RIGHT, another_process
 from tests.pages import ROOT
 from tests.search.finished import exported, opened, resealed
 
@@ -24,6 +30,27 @@ base:
   training: {epochs: 1}
 axes: {model.stack.depth: {choice: [2, 3]}}
 search: {proposer: grid, trials: 2, seeds: 1, scheduler: none}
+"""
+DOUBLED = """
+from typing import Literal
+
+import torch
+
+from skipstack.own import Cell, Frozen, HiddenState
+
+
+class Doubled(Cell):
+    multiplies_previous = False
+
+    class Config(Frozen):
+        kind: Literal["doubled"] = "doubled"
+
+    def __init__(self, config, sizes, streams):
+        super().__init__(sizes, gates=1)
+        self.features = 2 * sizes.hidden
+
+    def step(self, pre_GBX, known_GBX, state):
+        return HiddenState(torch.cat([pre_GBX, -pre_GBX], dim=-1))
 """
 
 
@@ -58,6 +85,30 @@ def test_a_preset_is_drawn_with_its_settings_as_a_file_and_in_sentences(tmp_path
     assert in_words.splitlines() == list(described(diagram_of(config)))
     assert (ROOT / "docs" / "network.svg").read_text() == typed("draw", "wu2017/default").out
     assert "Layer 4, block (96 numbers): reads layer 3; by a shortcut layer 2; its own h 1 step back." in in_words
+
+
+def test_what_only_the_code_of_a_users_own_cell_says_is_not_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(f"{STUDY}code: [doubled.py, right.py]\n")
+    (tmp_path / "doubled.py").write_text(DOUBLED)
+    shutil.copy(RIGHT, tmp_path / "right.py")
+    own = ["model.stack.cell=doubled", "model.stack.directions=both"]
+    with another_process():
+        stack = as_network(load_study(file, overrides=own)[0].space.base).model.stack
+        assert isinstance(stack, StackConfig)
+        network = build_stack(stack, 4, [Lane(seed=1)], Dropout([0.0], Streams([1], "dropout", torch.device("cpu"))))
+        assert network.features == 2 * 2 * 4
+        options = [part for each in own for part in ("--set", each)]
+        drawn = {each.text for each in ET.fromstring(typed("draw", file, *options).out).iter()}
+        assert {"1 →", "← 1", "both directions, side by side"} <= drawn
+        assert typed("draw", file, *options, "--format", "text").out.splitlines()[2:4] == [
+            "Layer 1, doubled: reads word; its own state 1 step back.",
+            "Join 1, both directions, side by side: reads layer 1.",
+        ]
+        shortcut = ["model.stack.cell=minimal", "model.stack.depth=3", "model.stack.composition=2"]
+        options = [part for each in shortcut for part in ("--set", each)]
+        in_words = typed("draw", file, *options, "--format", "text").out
+        assert "Layer 1, minimal (4 numbers): reads word; its own state 1 step back." in in_words
 
 
 def test_it_says_what_cannot_be_drawn(bundle: Path, tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The decisions of a network: the tags, and in parsing the heads of words. Values at padding are arbitrary."""
+    """The decisions of a network: the tags, and in parsing the heads of words. Values at padding are arbitrary. A chain
+    that can decide on no tags gives -1 (``models/parts/heads/chain/decode.py``).
+    """
 
     tags_RUB: Tensor
     heads_RTB: Tensor | None = None

@@ -28,9 +28,9 @@ class Part:
     """A part of a network.
 
     ``name``: a unique name. ``label``: a short description in a diagram. ``size``: the number of output features per
-    time step; None if the number depends on the corpus. ``note``: remarks in a diagram, separated by commas.
-    ``direction``: a layer's direction of reading. ``layer``: a layer's number, counted from 1 at the bottom.
-    ``carries``: the states that a layer passes to the next time step.
+    time step; None if the number depends on the corpus or on a user's own cell. ``note``: remarks in a diagram,
+    separated by commas. ``direction``: a layer's direction of reading. ``layer``: a layer's number, counted from 1 at
+    the bottom. ``carries``: the states that a layer passes to the next time step; ``state`` in a user's own cell.
     """
 
     name: str
@@ -42,7 +42,8 @@ class Part:
     layer: int | None = None
     carries: tuple[str, ...] = ()
     units: int | None = None
-    """The number of hidden units of a layer. Each unit outputs one feature, or two in the cell ``sutskever``."""
+    """The number of hidden units of a layer. Each unit outputs one feature, two in the cell ``sutskever``, or as many
+    as a user's own cell says."""
     tokens: int = 1
     """The number of tokens in a window."""
 

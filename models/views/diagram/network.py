@@ -82,8 +82,7 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
             size = layer.size
         lower = {direction: f"layer {number} {direction}" for direction in directions}
         if len(directions) > 1 and (config.join == "each_layer" or number == config.depth):
-            assert size is not None
-            size *= len(directions)
+            size = None if size is None else len(directions) * size
             label = "both directions, side by side" if number == config.depth else ""
             join = Part(name=f"join {number}", kind="join", label=label, size=size)
             yield join
@@ -100,7 +99,7 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
     states. If the layer has no states, None replaces the edge. ``source``: the source of the layer's shortcut, or 0.
     """
     name, first, last, between = f"layer {number} {direction}", -1, -1, True
-    label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]
+    label, carries = (config.cell.kind, ("state",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]
     if source:
         memory = TOPOLOGIES[config.shortcut.topology].memory
         label, carries = ("LSTM + skip", ("h", "c")) if memory else ("block", ("h",))
@@ -115,7 +114,7 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
         kind="layer",
         label=label,
         note=", ".join(filter(None, (normalised, added))),
-        size=2 * config.hidden if config.cell == "sutskever" else config.hidden,
+        size=_features(config),
         units=config.hidden,
         direction=direction,
         layer=number,
@@ -124,6 +123,15 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
     if not carries:
         return layer, None
     return layer, Reading(start=name, end=name, role="state", first=first, last=last, between=between)
+
+
+def _features(config: StackConfig) -> int | None:
+    """Return the number of features that a layer outputs. It is None for a user's own cell, whose code alone says it,
+    unless the stack has shortcuts: their cells output ``hidden`` features (``models.networks.build.build_stack``).
+    """
+    if isinstance(config.cell, OwnConfig) and not any(sources(config.composition, config.depth)):
+        return None
+    return 2 * config.hidden if config.cell == "sutskever" else config.hidden
 
 
 def _head(config: HeadConfig, below: str) -> Iterator[Piece]:

@@ -26,7 +26,7 @@ from skipstack.data.corpora.sources import token_unit
 from skipstack.data.formats.characters import in_words
 from skipstack.data.formats.format import Unit
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.labels.schemes import Scheme
+from skipstack.data.labels.schemes import OUTSIDE, Scheme
 from skipstack.data.store.features import lexicon
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.vocabulary import Vocabulary
@@ -113,8 +113,9 @@ class Bundle:
 
         Each token gets a tag. In text classification, the sentence gets a single tag instead, its label. In parsing,
         the tags are relations, and ``heads`` has the number of each token's head (counted from 1; 0 for the root). The
-        tags of a language model are the next words that it predicts. Raises UserError for a sentence that is not a list
-        of texts.
+        tags of a language model are the next words that it predicts. A CRF or max-margin head can fail to decide, if
+        the label scheme allows no sequence of the learnt tags for the sentence, or if a score is no number. The tags
+        are then O, outside of every span. Raises UserError for a sentence that is not a list of texts.
         """
         if not isinstance(sentences, Iterable):
             raise UserError(f"got {shown(sentences)} (allowed: sentences, each a list of tokens)")
@@ -176,7 +177,8 @@ class Bundle:
         heads_TB = None if decoded.heads_RTB is None else decoded.heads_RTB[0].tolist()
         for place, sentence in enumerate(sentences):
             count = 1 if self.task.single_label else len(sentence)
-            tags = tuple(self.tags[tags_UB[each][place]] for each in range(count))
+            ids = [tags_UB[each][place] for each in range(count)]
+            tags = tuple(self.tags[tag] if tag >= 0 else OUTSIDE for tag in ids)
             heads = None if heads_TB is None else tuple(heads_TB[each][place] for each in range(count))
             yield Sentence(tuple(sentence), tags, heads)
 

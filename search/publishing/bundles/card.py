@@ -8,7 +8,6 @@ from skipstack.data.corpora.named import find_card
 from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.data.tasks.measure import Measure
-from skipstack.data.tasks.measures import measure_in
 from skipstack.search.analysis.confirmation.confirmed import Confirmed
 from skipstack.search.publishing.bundles.bundle import Bundle
 
@@ -58,7 +57,7 @@ def _figures(
     yield "## Figures"
     yield ""
     for split, counts in bundle.metrics.items():
-        yield f"- {split}: {measure_in(counts).described(counts)}."
+        yield f"- {split}: {measure.described(counts)}."
     yield ""
     retrained, several = bundle.provenance["trained_on"] != "train", len(bundle.provenance["seeds"]) > 1
     if retrained:

@@ -18,6 +18,8 @@ from skipstack.data.store.stored import open_store
 from skipstack.data.store.token_vectors import store_token_vectors
 from skipstack.data.store.vectors import open_vectors
 from skipstack.data.store.writing import store
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.ground.device import choose_device
 from skipstack.models.training.checkpoint import write_tensors
@@ -277,9 +279,9 @@ def _packed(folder: Path) -> Path:
 
 def verify_bundle(
     path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
-) -> Metrics:
-    """Evaluate a bundle's network again on its corpus, check that the metrics equal those in the bundle, and return
-    them.
+) -> tuple[Measure, Metrics]:
+    """Evaluate a bundle's network again on its corpus, and check that the metrics equal those in the bundle. Return
+    the measure of the corpus, and the metrics.
 
     ``data_dir``: the folder with named corpora and the user's corpus files. None means the default data directory for
     named corpora, and the working directory for files. ``others``: further folders in which files with an absolute
@@ -313,7 +315,7 @@ def verify_bundle(
             raise UserError(
                 f"{path}: {split} gives {_counts(counts)}, its metrics say {_counts(bundle.metrics.get(split))}"
             )
-    return measured
+    return TASKS[stored.task].measure(stored.scheme), measured
 
 
 def _same(measured: Mapping[str, float], recorded: Mapping[str, float]) -> bool:

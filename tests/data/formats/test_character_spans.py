@@ -130,6 +130,12 @@ def test_spans_are_fitted_to_tokens_and_counted(
         assert f"{count} span" in told(read, spanned(*spans))
 
 
+def test_spans_of_texts_without_a_token_are_counted_beside_them() -> None:
+    blank, ann = spanned((0, 1, "PER"), text=" "), spanned((1, 3, "PER"), text="Ann")
+    assert [each.fitted for each in read(blank, ann, ann, blank, blank, misfits="fit")] == [2, 3]
+    assert read(blank, misfits="fit") == []
+
+
 def test_only_the_types_that_are_asked_for_are_read() -> None:
     nested = spanned((16, 28, "ORG"), (16, 22, "PER"))
     assert read(nested, types=["PER"])[0].tags == ("O", "O", "O", "O", "B-PER", "O", "O", "O")

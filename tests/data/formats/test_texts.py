@@ -157,6 +157,15 @@ def test_texts_are_cut_and_their_labels_and_vocabulary_stay(tmp_path: Path) -> N
     assert cut.vocabulary == whole.vocabulary
 
 
+def test_texts_of_one_token_each_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("pos\tgood\nneg\tdull\n")
+    corpus = open_store(
+        store(TextCorpus(train="words", dev="words", test="words"), root=tmp_path, data_dir=None, folder=tmp_path)
+    )
+    cut = prepare(corpus, DataConfig(longest=5), 3).stored
+    assert cut.splits["dev"].forms_N.tolist() == corpus.splits["dev"].forms_N.tolist()
+
+
 def test_sentences_whose_tokens_have_tags_are_not_cut(tmp_path: Path) -> None:
     corpus = open_store(store(GrammarCorpus(train=9), root=tmp_path, data_dir=None, folder=tmp_path))
     with pytest.raises(UserError, match=r"data\.longest: got 5 for a corpus whose tokens have tags \(allowed: null\)"):

@@ -130,12 +130,24 @@ def wrong(name: str, folder: Path) -> Path:
         case "cut off":
             pq.write_table(by_token(VALUES, LISTS), path)
             path.write_bytes(path.read_bytes()[:-9])
+        case "a damaged page":
+            pq.write_table(by_token(VALUES, LISTS), path)
+            path.write_bytes(path.read_bytes()[:4] + bytes(9) + path.read_bytes()[13:])
+        case "a damaged name":
+            path = folder / "v.feather"
+            feather.write_feather(by_token(VALUES, LISTS), path)
+            path.write_bytes(path.read_bytes().replace(b"vector", b"\xffector"))
         case "another ending":
             path = folder / "v.pkl"
             path.write_bytes(b"")
         case "a part missing" | "parts of two sizes":
             for split in SPLITS[: 2 if name == "a part missing" else 3]:
                 save_file({"x": VALUES[split][:, : 3 if split == "test" else SIZE]}, folder / f"{split}.safetensors")
+            path = folder
+        case "a part that is a folder":
+            for split in SPLITS[:2]:
+                save_file({"x": VALUES[split]}, folder / f"{split}.safetensors")
+            (folder / "test.parquet").mkdir()
             path = folder
         case "cut off tensors":
             path = folder / "v.safetensors"
@@ -165,12 +177,15 @@ def wrong(name: str, folder: Path) -> Path:
         ("no lists", "v.parquet: got the columns x, y, allowed: one of lists, or 'vector'"),
         ("two columns", "v.parquet: got the columns x, y, allowed: one of lists, or 'vector'"),
         ("cut off", "allowed: a whole file of Arrow or Parquet"),
+        ("a damaged page", "allowed: a whole file of Arrow or Parquet"),
+        ("a damaged name", "allowed: a whole file of Arrow or Parquet"),
         (
             "another ending",
             "got a file that ends in '.pkl', allowed: .arrow, .feather, .parquet, .safetensors, or a folder",
         ),
         ("a part missing", "got no test.parquet, allowed: one file of test, which ends in .arrow"),
         ("parts of two sizes", "test.safetensors: got vectors of 3 numbers, allowed: 5, as"),
+        ("a part that is a folder", "test.parquet: Is a directory"),
         ("cut off tensors", "v.safetensors: got a tensor is cut off, allowed: a whole safetensors file of matrices"),
         ("other tensors", "v.safetensors: got a and b, allowed: the tensors train, dev, test"),
         ("a vector of a tensor", "got a tensor of F32 with the shape"),

@@ -172,7 +172,8 @@ def monotonous(split: str, number: int) -> Callable[[Splits], None]:
         (monotonous("train", 12), "95.2 % of train's tags are P: always predicting it is right as often"),
         (
             reworded("test", 1, "\ufffd"),
-            "0.1 % of test's tokens have U+FFFD, for bytes that could not be decoded: is the encoding right?",
+            "0.1 % of test's tokens have U+FFFD in place of characters that were lost before its file was written: "
+            "is there an undamaged copy?",
         ),
         (
             reworded("train", 1, "o\u200bld"),

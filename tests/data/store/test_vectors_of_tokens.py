@@ -64,7 +64,7 @@ def test_each_stays_with_its_token_where_texts_are_cut_and_splits_joined(tmp_pat
         )
         for name, split in corpus.splits.items()
     }
-    cut = with_longest(replace(corpus, splits=single), 2).splits["train"]
+    cut = with_longest(replace(corpus, splits=single, task="classification"), 2).splits["train"]
     assert len(cut.forms_N) < len(corpus.splits["train"].forms_N)
     check(cut)
 

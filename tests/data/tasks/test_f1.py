@@ -109,6 +109,14 @@ def test_rare_is_in_no_span() -> None:
     assert (counts.gold, counts.predicted, counts.correct) == (1, 2, 0)
 
 
+def test_a_token_without_a_decision_is_in_no_span() -> None:
+    """A chain decides on no tag, -1, where none is allowed."""
+    how = reading(["B-x", "I-x"], "bio", ["x"])
+    gold = Spans(np.array([0, 2]), np.array([2, 3]), np.array([0, 0]))
+    counts = spans_by_sentence(np.array([[0, 1, -1]]), np.array([0, 2, 3]), how, gold)
+    assert counts.tolist() == [[[1, 1, 1, 1], [1, 0, 0, 0]]]
+
+
 def test_a_gold_span_of_a_type_that_no_tag_has_is_missed() -> None:
     how = reading(["B-x", "O"], "bio", ["x", "y"])
     gold = Spans(np.array([0, 2]), np.array([1, 3]), np.array([1, 0]))

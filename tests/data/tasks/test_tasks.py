@@ -1,5 +1,6 @@
 """The tables of tasks and measures: the names that stores, ledgers and bundles hold, and what belongs together."""
 
+import json
 import math
 from pathlib import Path
 from typing import get_args
@@ -15,7 +16,7 @@ from skipstack.data.tasks.accuracy import TagCounts
 from skipstack.data.tasks.f1 import SpanCounts
 from skipstack.data.tasks.las import AttachmentCounts
 from skipstack.data.tasks.measure import Counts
-from skipstack.data.tasks.measures import MEASURES, MeasureName, measure_in
+from skipstack.data.tasks.measures import MEASURES, MeasureName
 from skipstack.data.tasks.perplexity import MeanLoss
 from skipstack.data.tasks.tasks import TASKS, TaskName
 from tests.data.formats.reading import in_format
@@ -37,24 +38,32 @@ def test_every_format_asks_for_a_task_that_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "counts", "score"),
+    ("name", "counts", "score", "described"),
     [
-        ("accuracy", TagCounts(3, 4), 0.75),
-        ("f1", SpanCounts(gold=2, predicted=2, correct=1, segmented=2), 0.5),
-        ("las", AttachmentCounts(4, attached=3, labelled=2), 0.5),
-        ("perplexity", MeanLoss(math.log(5)), -5),
+        ("accuracy", TagCounts(3, 4), 0.75, "3 of 4 tokens right (75.00%)"),
+        (
+            "f1",
+            SpanCounts(gold=3, predicted=2, correct=1, segmented=2),
+            0.4,
+            "3 of 4 tokens right (75.00%), 1 of 3 spans found among 2 (F1 40.00%)",
+        ),
+        (
+            "las",
+            AttachmentCounts(4, attached=3, labelled=2),
+            0.5,
+            "3 of 4 words have the right head (UAS 75.00%), 2 the right relation to it (LAS 50.00%)",
+        ),
+        ("perplexity", MeanLoss(math.log(5)), -5, "perplexity 5.00, 3 of 4 next words right (75.00%)"),
+        ("perplexity", MeanLoss(701.0), -math.inf, "perplexity inf, 3 of 4 next words right (75.00%)"),
     ],
 )
-def test_what_is_recorded_of_a_measure_is_found_under_its_name(name: str, counts: Counts, score: float) -> None:
+def test_what_is_recorded_of_a_measure_says_its_value(name: str, counts: Counts, score: float, described: str) -> None:
     measure = MEASURES[name]
     assert counts.curves()[name] == counts.value
     assert measure.score(counts.value) == pytest.approx(score)
-    assert measure_in({"correct": 3, "total": 4, **counts.recorded()}) == measure
-
-
-def test_a_perplexity_that_no_number_holds_is_infinite_and_is_not_recorded() -> None:
-    assert MeanLoss(701.0).value == math.inf
-    assert MeanLoss(701.0).recorded() == {}
+    recorded = {"correct": 3, "total": 4, **counts.recorded()}
+    assert json.loads(json.dumps(recorded, allow_nan=False)) == recorded
+    assert measure.described(recorded) == described
 
 
 def test_predictions_are_written_in_the_forms_of_their_task() -> None:

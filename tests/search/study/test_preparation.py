@@ -102,7 +102,7 @@ def test_vectors_and_rare_tags_survive_in_a_bundle(folder: Path) -> None:
     assert provenance["vectors_sha256"] == corpus.vectors["glove.txt"].sha256
     shutil.rmtree(study.path)
     (folder / "glove.txt").unlink()
-    measured = verify_bundle(bundle, data_dir=folder, device="cpu")
+    _, measured = verify_bundle(bundle, data_dir=folder, device="cpu")
     assert measured["dev"]["total"] == 4
     assert measured["dev"]["correct"] <= 3, "a rare tag is never right"
 
@@ -137,7 +137,7 @@ def test_vectors_of_tokens_are_read_in_training_in_test_and_from_a_bundle_of_a_c
     assert record.trials[0].score == 0.75, "a rare tag is never right"
     bundle = export_bundle(record, study, record.trials[0], folder / "bundle", "cpu")
     shutil.rmtree(study.path)
-    assert verify_bundle(bundle, data_dir=folder, device="cpu")["test"]["correct"] == 3
+    assert verify_bundle(bundle, data_dir=folder, device="cpu")[1]["test"]["correct"] == 3
     with pytest.raises(UserError, match=r"reads a vector for each token .* which text has not"):
         load_bundle(bundle, torch.device("cpu")).predict([["cats", "run"]])
     assert "which text has not" in refusal("serve", bundle, "--device", "cpu")

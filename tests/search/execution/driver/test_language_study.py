@@ -3,12 +3,14 @@
 import math
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from skipstack.dashboards.commands.bundles import verify
 from skipstack.dashboards.formats.page import Table, unfolded
@@ -19,6 +21,7 @@ from skipstack.data.formats.running_text import RunningTextCorpus
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
+from skipstack.data.tasks.perplexity import Perplexity
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.inputs import LONGEST_AFFIX, EmbedderConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
@@ -32,6 +35,8 @@ from skipstack.models.training.loading import on_device
 from skipstack.models.training.loop import Training
 from skipstack.search.api.study import exploration_of
 from skipstack.search.publishing.bundles.bundle import load_bundle
+from skipstack.search.publishing.bundles.card import model_card
+from skipstack.search.publishing.bundles.files import WEIGHTS, seal, write_json
 from skipstack.search.study.record.reading import read_study
 from tests.search.finished import exported, resealed
 
@@ -213,3 +218,24 @@ def test_verifying_tells_the_perplexity_and_refuses_another(
     resealed(path, "metrics.json", "test.perplexity", perplexity * 1.001)
     with pytest.raises(UserError, match="test gives"):
         verify(path, data_dir=[finished], device="cpu")
+
+
+@pytest.mark.slow
+def test_an_infinite_perplexity_of_a_bundle_is_told_by_verify_and_by_its_card(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = shutil.copytree(finished / "bundle", tmp_path / "bundle")
+    weights = load_file(path / WEIGHTS)
+    save_file({**weights, "head.weight": 1e6 * weights["head.weight"]}, path / WEIGHTS, {"notes": "{}"})
+    seal(path)
+    bundle = load_bundle(path, torch.device("cpu"))
+    data = bundle.config.data
+    stored = open_store(store(data.corpus, root=tmp_path / "stores", data_dir=None, folder=finished))
+    measured = bundle.measure(prepare(stored, data, LONGEST_AFFIX))
+    write_json(path / "metrics.json", measured)
+    seal(path)
+    verify(path, data_dir=[finished], device="cpu")
+    phrase = f"test: perplexity inf, {measured['test']['correct']} of {measured['test']['total']} next words right"
+    assert phrase in capsys.readouterr().out
+    card = model_card(replace(bundle, metrics=measured), Perplexity(), scored=2, searched=[-5.0], confirmed=[])
+    assert phrase in card

@@ -14,9 +14,7 @@ from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import repaired
 from skipstack.data.store.stored import open_store
-from skipstack.data.tasks.accuracy import Accuracy
-from skipstack.data.tasks.f1 import SpanCounts, span_counts
-from skipstack.data.tasks.measures import measure_in
+from skipstack.data.tasks.f1 import span_counts
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.search.api.study import exploration_of
 from skipstack.search.publishing.bundles.bundle import load_bundle
@@ -25,7 +23,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.oracles import conlleval
-from tests.search.finished import curves, opened, resealed, trained
+from tests.search.finished import curves, exported, opened, resealed, trained
 
 SCHEME = "data.scheme"
 STUDY = """
@@ -128,7 +126,7 @@ def test_a_bundle_counts_the_spans_that_conlleval_counts_in_what_it_predicts(
                 assert record.measure.of_counts(trial.sentences.sum(axis=1)).tolist() == list(trial.test.values())
             assert spans.f1 == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
         assert max(trial.dev.values()) == trial.dev[bundle.provenance["seeds"][0]]
-        assert verify_bundle(path, data_dir=study.path.parent, device="cpu") == bundle.metrics
+        assert verify_bundle(path, data_dir=study.path.parent, device="cpu")[1] == bundle.metrics
         assert any(tag.startswith("S-") for tag in bundle.tags) == (scheme == "bioes")
 
 
@@ -181,7 +179,20 @@ def test_corpora_that_are_scored_differently_are_refused_in_one_study(tmp_path: 
     assert not (tmp_path / "runs").exists()
 
 
-def test_bundles_of_single_tokens_count_no_spans() -> None:
-    assert measure_in({"correct": 3, "total": 4}) == Accuracy()
-    counts = {"correct": 3, "total": 4, "gold_spans": 2, "predicted_spans": 3, "correct_spans": 1, "segmented_spans": 2}
-    assert span_counts(counts) == SpanCounts(gold=2, predicted=3, correct=1, segmented=2)
+def test_a_text_without_any_allowed_tags_is_in_no_span(tmp_path: Path) -> None:
+    """No tag of train may stand alone, so a text of one token has no tagging."""
+    for split in ("train", "dev", "test"):
+        (tmp_path / split).write_text("old\tB-x\ndogs\tE-x\n\n" * 4)
+    (tmp_path / "study.yaml").write_text("""
+base:
+  data: {corpus: {kind: columns, train: train, dev: dev, test: test, word: 0, tag: 1, scheme: bioes}}
+  model:
+    embedder: {word_size: 2, capital_size: 0, affix_characters: 0, window: 0}
+    stack: {depth: 1, hidden: 2}
+    head: {kind: crf, constrained: true}
+  training: {epochs: 1}
+search: {trials: 1, seeds: 1, scheduler: none}
+""")
+    bundle = load_bundle(exported(tmp_path / "study.yaml"), torch.device("cpu"))
+    assert bundle.tags == ("B-x", "E-x", "I-x")
+    assert [sentence.tags for sentence in bundle.predict([["old", "dogs"], ["dogs"]])] == [("B-x", "E-x"), ("O",)]
