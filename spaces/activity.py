@@ -1,5 +1,5 @@
-"""Finds when axes are active: which kinds of components have the fields of the axes, and which axes are active in no
-config.
+"""Finds out when an axis has an effect: which kinds of a component have the field that the axis varies, and whether
+any config that meets the axis's conditions has this field.
 """
 
 from collections.abc import Sequence

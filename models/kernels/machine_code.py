@@ -132,7 +132,7 @@ def place() -> Path:
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR) / "skipstack"
     cache = user_cache_path("skipstack", appauthor=False)
-    if not cache.is_absolute():  # such as ~, if the container has no entry for the user
+    if not cache.is_absolute():  # such as ~/.cache, if the system knows no home of the user
         raise FileNotFoundError(f"there is no home for {cache}; NUMBA_CACHE_DIR names another place")
     return cache / "compiled"
 

@@ -110,9 +110,9 @@ def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
 
 
 def placement(execution: Execution, folder: StudyFolder, time: float, *, path: Path | None = None) -> list[Placed]:
-    """The event that records the options of this run, in a list. The list is empty if neither the options nor the
-    folder have changed since the last run. ``time``: in Unix seconds. ``path``: the final path of a folder that has a
-    temporary name; else None.
+    """The event that records the options of this run, in a list. The list is empty if the options are those of the last
+    run, and the folder was not copied or moved since. ``time``: in Unix seconds. ``path``: the final path of a folder
+    that has a temporary name; else None.
     """
     options = {name: getattr(execution, name) for name in OPTIONS}
     options["also"] = with_whole_paths(execution.also)

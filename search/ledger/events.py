@@ -85,7 +85,7 @@ class _Happened(Frozen):
 
 
 class StudyOpened(_Happened):
-    """The first event of a study or an ablation: its config, and the version of the code that runs it.
+    """The first event of a study or an ablation: its config, and the version of the code that began it.
 
     ``study``: the JSON of the whole ``StudyConfig``. ``format``: the format of the ledger. ``earlier_identity``: the
     hash of this event before ``skipstack upgrade`` rewrote it; None if it was never rewritten. This hash still

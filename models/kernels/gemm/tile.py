@@ -154,7 +154,7 @@ class _Tile:
             self._put(total, start, vector, mask)
 
     def _multiplied(self, x: Any, y: Any, added: Any) -> Any:
-        """Generates the sum x y + added, rounded once. For pairs, this is the sum of both products and ``added``."""
+        """Generates x y + added, rounded once. For pairs, generates the sum of both products and ``added``."""
         if self.kind.pairs:
             return self._call("llvm.x86.avx512bf16.dpbf16ps.512", added.type, added, x, y)
         return self._call(f"llvm.fma.{_name(added.type)}", added.type, x, y, added)

@@ -74,8 +74,8 @@ class Highway(nn.Module):
 
 
 class FeatureMapEmbedder(Embedder):
-    """The embedder of LD-DNN. ``layers`` of its config selects the output (chen2017 Table 3, from top to bottom): the
-    word vectors x, the feature maps z, the largest of z, or the highway's y.
+    """The embedder of LD-DNN. ``layers`` of its config selects the output (the rows of chen2017 Table 3): the word
+    vectors x (``none``), the feature maps z, the largest of z for each token (with ``pooling``), or the highway's y.
 
     Dropout, which the paper does not have, is applied to the output.
     """

@@ -7,13 +7,14 @@ Values get effects only if a search has more whole trials than the model has fre
 trials as stopped trials. With fewer whole trials, effects would depend on the predicted final scores of stopped trials.
 In recorded searches, such effects were further from the truth than 0.
 
-A value gets an effect only if at least ``LEAST_WHOLE`` whole trials have it. Another value of its axis must have as
-many. The whole trials must also separate the value from values of other axes (``Effects.untold``).
+A value gets an effect only if at least ``LEAST_WHOLE`` whole trials have it, and at least as many whole trials have
+some other value of its axis. The whole trials must also separate the value from values of other axes
+(``Effects.untold``).
 
 An effect is relative to the mean effect of those values of its axis that at least ``LEAST_WHOLE`` whole trials have. If
-trials were drawn at random and none was stopped, its band contains the true effect in about 95 % of cases. Otherwise it
-contains the true effect in fewer cases (``docs/calibration.md`` has the measured shares). If the band contains 0, the
-sign is open.
+trials were drawn at random and none was stopped, its band, a nominal 95 % interval, contains the true effect in about
+95 % of cases. Otherwise it contains the true effect in fewer cases (``docs/calibration.md`` has the measured shares).
+If the band contains 0, the sign is open.
 """
 
 from collections.abc import Mapping, Sequence

@@ -222,8 +222,8 @@ class _Paces:
 
 
 def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
-    """The standard error of the mean of ``drawn``. It is 0 if the whole population was drawn, and None if ``drawn`` is
-    a single value of several. ``of``: the size of the population; None means infinite.
+    """The standard error of the mean of ``drawn``, a sample of a population. ``of``: the size of the population; None
+    means infinite. The error is 0 if the sample is the population, and None if it is one value of a larger population.
     """
     if of == len(drawn):
         return 0.0

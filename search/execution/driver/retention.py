@@ -31,7 +31,9 @@ fraction. A clean-up for the disk budget continues until this fraction of the bu
 
 
 def delete_all_but_logs(folder: StudyFolder) -> None:
-    """Delete all files of all trials, except logs with content. The first disk error ends this, and is ignored."""
+    """Delete all files of all trials, except logs with content. Ignores disk errors: a folder that cannot be deleted is
+    left, and any other error ends the clean-up.
+    """
     with suppress(OSError):
         for trial in sorted(folder.trials.iterdir()):
             for path in trial.iterdir():

@@ -172,7 +172,9 @@ class StudyState:
                 pass
 
     def ends_group(self, reported: Reported) -> bool:
-        """Whether a report is for the last epoch of a group of racing seeds."""
+        """Whether a report is for the last epoch of a group of seeds. False unless seeds race, that is, a trial trains
+        its seeds in groups.
+        """
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
 
     def _is_base(self, proposed: Proposed) -> bool:

@@ -163,7 +163,9 @@ class Recorder:
         return self._writer
 
     def _write(self) -> None:
-        """Write pending entries, parent runs first. An entry that cannot be written is moved to the end."""
+        """Write pending entries, parent runs first. If an entry cannot be written, it is moved to the end, and the
+        error is raised.
+        """
         pending, writer, record = self._runs.pending, self._connected(), self._runs.record
         writer.recall()
         if record.opened is not None and any(is_whole(key) for key in pending):

@@ -1,4 +1,6 @@
-"""A greedy path through a space: each step tries all remaining changes, and adopts the one with the best mean score."""
+"""A greedy path through a space: each step tries each remaining change on every corpus, and adopts the change with the
+highest mean score over the corpora.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

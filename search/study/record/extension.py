@@ -67,8 +67,8 @@ def extension(
     ``proposed``: the number of trials proposed so far. ``trials``, ``seeds``, ``choices``: the additional trials,
     seeds, and values by axis. ``points``: the number of further trials, at points that the user chose.
 
-    Raises UserError if the extension would change nothing, for more seeds in a study whose seeds race, and as
-    ``extended`` does.
+    Raises UserError for a negative number, if the extension would change nothing, and if seeds are added to a study
+    whose seeds race (a trial trains its seeds in groups). Also raises the errors of ``extended``.
     """
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:
