@@ -171,7 +171,7 @@ class StudyCounts:
                     self.best = next(iter(self.record.ranked()), None)
                 if self.left == 0 and self.record.study.space.base.keeps_weights:
                     self.state = MEASURING
-            case Shortened():
+            case Extended() | Shortened():
                 self._total = None
             case Measuring() | Tested():
                 self.state = MEASURING

@@ -13,7 +13,7 @@ from rich.console import Console
 from skipstack.dashboards.live import progress as module
 from skipstack.dashboards.live.counts import StudyCounts
 from skipstack.dashboards.live.progress import Progress, line, table
-from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Retried, Started
+from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Interrupted, Reported, Retried, Started
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.study_record import StudyRecord
@@ -313,6 +313,13 @@ def test_a_space_with_fewer_points_than_trials_are_asked_for_has_fewer_trials() 
     assert StudyCounts(record_of(study(trials=16))).total == 16
     # The base, two other depths, and at depth 3 another gate.
     assert StudyCounts(record_of(study(conditional, trials=16, proposer="one_at_a_time"))).total == 4
+
+
+def test_points_that_a_user_asks_for_are_counted_at_once() -> None:
+    counts = StudyCounts(record_of(study(trials=3)))
+    assert counts.left == 3
+    counts.apply(Extended(time=9.0, trials=2), 9.0)
+    assert counts.left == 5
 
 
 def test_the_trials_of_a_path_are_counted_as_it_is_walked(tmp_path: Path) -> None:

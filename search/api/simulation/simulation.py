@@ -167,12 +167,13 @@ def simulated(
     proposer does not support the space.
 
     ``recorded``: the study's curves. ``search``: the search options. There are at most as many trials as recorded
-    curves, and ``search.hours`` is ignored. ``workers``: the number of parallel trials. ``suggested``: recorded points
-    to try first.
+    curves, and ``search.hours`` and ``search.enough`` are ignored. ``workers``: the number of parallel trials.
+    ``suggested``: recorded points to try first.
     """
     trials = min(search.trials, len(recorded.points))
-    # A limit in hours would refer to the machines of the recorded study, not to simulated time.
-    study = record.study.model_copy(update={"search": search.model_copy(update={"trials": trials, "hours": None})})
+    # Both count hours on the machines of the recorded study, not simulated time.
+    unlimited = search.model_copy(update={"trials": trials, "hours": None, "enough": None})
+    study = record.study.model_copy(update={"search": unlimited})
     assert record.opened is not None
     opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.opened.code_version)
     space = RecordedSpace(study.space, recorded.points)

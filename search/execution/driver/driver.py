@@ -180,7 +180,7 @@ class Driver:
                 extension = self._state.extension(name, request, self._clock())
                 if extension.points:
                     self._tell(extension)
-                    taken, self._all_proposed = True, False
+                    taken, self._all_proposed, self._patience = True, False, None
             if request.written is not None:
                 self._tell(request.written.model_copy(update={"time": self._clock()}))
             if request.enough and self.record.trials:

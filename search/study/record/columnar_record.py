@@ -119,9 +119,10 @@ class _Columns:
 def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambda event: None) -> StudyRecord | None:
     """Read the record of a study from the ``lines`` of its ledger.
 
-    Returns None if the lines cannot be read as columns, or if a report in them is wrong. The ledger must then be read
-    event by event, which also finds the error. ``told`` is called with each event that is not read as columns. Raises
-    UserError for unknown events, and for events other than reports that cannot come next.
+    Returns None if the lines cannot be read as columns, if seeds race (each of their reports is read as an event
+    anyway), or if a report is wrong. The ledger must then be read event by event, which also finds the error. ``told``
+    is called with each event that is not read as columns. Raises UserError for unknown events, and for events other
+    than reports that cannot come next.
     """
     record, columns = StudyRecord(), list[_Columns]()
     late: dict[int, list[tuple[int, Reported]]] = defaultdict(list)
@@ -138,6 +139,8 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
             for event in events:
                 told(event)
                 if isinstance(event, Reported):
+                    if event.seeds:  # a trial gains seeds by its reports, and later events have values of all its seeds
+                        return None
                     late[event.trial].append((record.events, event))
                     record.events += 1
                 else:

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,9 +74,10 @@ def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
     assert outcome.best == real.ranked()[0].score
 
 
-def test_hours_do_not_count_on_a_simulated_clock(whole: StudyRecord) -> None:
+@pytest.mark.parametrize("limit", [{"hours": 1e-6}, {"enough": {"hours": 1e-6, "minimum_trials": 4}}])
+def test_hours_do_not_count_on_a_simulated_clock(limit: dict[str, Any], whole: StudyRecord) -> None:
     search = whole.study.search
-    assert simulated(whole, changed(search, hours=1e-6)) == simulated(whole, search)
+    assert simulated(whole, changed(search, **limit)) == simulated(whole, search)
 
 
 @pytest.mark.first(1)

@@ -154,6 +154,24 @@ def test_a_point_that_came_meanwhile_is_not_tried_twice(tmp_path: Path) -> None:
     assert not list(folder.asked.iterdir())
 
 
+def test_a_point_that_is_asked_for_once_the_hours_are_over_is_not_cut_off(tmp_path: Path) -> None:
+    """Its trial does not share the wait for the last reports of those before, which may be over."""
+    folder = open_toy(tmp_path / "study", searched(toy_study(3), hours=0.1, scheduler="none"))
+    now = 1000.0
+    with Ledger(folder.ledger) as ledger:
+        driver = Driver(folder, ledger, device="cpu", clock=lambda: now)
+        first = driver.next()
+        assert first is not None
+        now += 360
+        assert driver.report(0, ToyWorker(first).run_epoch()).action == "stop"
+        assert driver.next() is None
+        skipstack.open(folder.path).enqueue(DEEP)
+        now += 3600
+        asked = driver.next()
+        assert asked is not None
+        assert driver.seconds_left(asked.number) is None
+
+
 def test_a_study_that_would_have_enough_tries_what_it_is_asked_for(tmp_path: Path) -> None:
     study = searched(toy_study(60), enough={"minimum_trials": 8, "deviations": 6.0})
     plain, asked = (open_toy(tmp_path / name, study) for name in ("plain", "asked"))

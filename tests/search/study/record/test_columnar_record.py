@@ -9,6 +9,7 @@ import pytest
 
 from skipstack.search.ledger.events import Decided, Event, Reported, Retried
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.strategy.schedulers.config import AshaConfig
 from skipstack.search.study.record import reading
 from skipstack.search.study.record.columnar_record import columnar_record
 from skipstack.search.study.record.reading import read_study
@@ -16,10 +17,12 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.space import Space
 from tests.formats.before_files import STUDIES, copied
 from tests.search import made_up
+from tests.search.changed import searched
+from tests.search.toy import open_toy, run_toy, toy_study
 
 
 def varied(events: Iterator[Event], seed: int) -> Iterator[Event]:
-    """Reports as they may be, too: of other metrics, seeds, NaN, latencies; and trials that other lines stand among."""
+    """Reports as they may be, too: of other metrics, NaN, latencies; and trials that other lines stand among."""
     draw = random.Random(seed)
     for event in events:
         if isinstance(event, Reported):
@@ -29,9 +32,8 @@ def varied(events: Iterator[Event], seed: int) -> Iterator[Event]:
                 {"metrics": event.metrics | further},
                 {"score": math.nan, "metrics": {"dev_accuracy": (math.nan, math.inf)}},
                 {"latency": draw.random()},
-                {"seeds": (0, 1)},
             ]
-            (change,) = draw.choices(changes, (20, 5, 1, 1, 1))
+            (change,) = draw.choices(changes, (20, 5, 1, 1))
             yield event.model_copy(update=change)
         else:
             yield event
@@ -77,6 +79,15 @@ def test_ledgers_of_the_version_before_are_read_alike(name: str, tmp_path: Path)
     found = columnar_record(ledger.lines())
     assert found is not None
     assert told(found) == told(StudyRecord.of(ledger.read()))
+
+
+def test_a_long_study_is_read_whose_seeds_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its trials are tested with seeds that later groups have added."""
+    racing = searched(toy_study(6, "grid"), seeds=2, scheduler=AshaConfig(reduction=2, resource="seeds"))
+    wanted = run_toy(open_toy(tmp_path, racing))
+    assert max(len(trial.test) for trial in wanted.trials.values()) == 2
+    monkeypatch.setattr(reading, "LONG", 0)
+    assert told(read_study(tmp_path)) == told(wanted)
 
 
 @pytest.mark.parametrize(
