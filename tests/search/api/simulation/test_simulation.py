@@ -73,6 +73,13 @@ def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
     assert outcome.best == real.ranked()[0].score
 
 
+def test_a_scheduler_that_cannot_rank_by_several_objectives_is_refused(whole: StudyRecord) -> None:
+    search = changed(whole.study.search, objectives=("score", "latency"))
+    assert with_scheduler(search, "asha").scheduler.kind == "asha"
+    with pytest.raises(UserError, match="--scheduler median: got 2 objectives with median .allowed with several: asha"):
+        with_scheduler(search, "median")
+
+
 def test_hours_do_not_count_on_a_simulated_clock(whole: StudyRecord) -> None:
     search = whole.study.search
     assert simulated(whole, changed(search, hours=1e-6)) == simulated(whole, search)
