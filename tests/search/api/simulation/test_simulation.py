@@ -76,7 +76,7 @@ def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
 def test_a_scheduler_that_cannot_rank_by_several_objectives_is_refused(whole: StudyRecord) -> None:
     search = changed(whole.study.search, objectives=("score", "latency"))
     assert with_scheduler(search, "asha").scheduler.kind == "asha"
-    with pytest.raises(UserError, match="--scheduler median: got 2 objectives with median .allowed with several: asha"):
+    with pytest.raises(UserError, match="--scheduler median: got 2 objectives with median"):
         with_scheduler(search, "median")
 
 
