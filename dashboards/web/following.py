@@ -203,7 +203,7 @@ class Followed:
             self._stale.clear()
             rows = [self._scores[number] for number in record.trials]
         index = pd.Index(list(record.trials), name="trial")
-        return pd.DataFrame(rows, index, ["state", "score", "dev"])
+        return pd.DataFrame(rows, index, ["state", "score", "dev"]).astype({"score": float, "dev": float})
 
     def progressed(self) -> SearchSoFar:
         """The exploration of the search so far, and the rungs ahead of its training trials. Thread-safe.

@@ -1,6 +1,7 @@
 """``skipstack simulate``: one table of several settings, and that text and JSON say the same."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from skipstack.dashboards.cli import app
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.api.simulation.test_simulation import run, searched
-from tests.search.made_up import history, study
+from tests.search.made_up import DEPTH, RATE, ended, history, opening, proposed, reported, study
 from tests.search.toy import toy_study
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
@@ -91,6 +92,18 @@ def test_a_study_without_a_whole_curve_is_refused(tmp_path: Path) -> None:
     shown = simulate(tmp_path)
     assert isinstance(shown.exception, UserError)
     assert "got no trial at all; allowed: a study with completed trials" in str(shown.exception)
+
+
+def test_many_seeds_are_refused_where_every_curve_diverges(tmp_path: Path) -> None:
+    """One proposer's seed is simulated, with no score; over many seeds there is no best trial to find."""
+    config = study(trials=1)
+    with Ledger(tmp_path / "ledger") as ledger:
+        point = {DEPTH: 1, RATE: 0.01}
+        ledger.append(*opening(config), proposed(config, 0, point), reported(0, 1, math.nan, 0.9), ended(0, "diverged"))
+    assert simulate(tmp_path).exit_code == 0
+    shown = simulate(tmp_path, "--repeat", 2)
+    assert isinstance(shown.exception, UserError)
+    assert "--repeat: all recorded curves diverge" in str(shown.exception)
 
 
 def test_nothing_is_written(whole: Path) -> None:

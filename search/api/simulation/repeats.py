@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from skipstack.data.basis.errors import UserError
 from skipstack.search.api.simulation.recordings import Recordings
 from skipstack.search.api.simulation.simulation import simulate
 from skipstack.search.api.simulation.trajectory import Trajectory
@@ -75,10 +76,12 @@ class Repeated:
 
 
 def goal_of(record: StudyRecord, recorded: Recordings, within: float) -> Goal:
-    """The target of simulations of a study. ``within``: as in ``Goal``."""
+    """The target of simulations of a study. ``within``: as in ``Goal``. Raises UserError if all curves diverge."""
     best = recorded.best
+    if best is None:
+        raise UserError("--repeat: all recorded curves diverge (allowed: a study with a best trial to find again)")
     return Goal(
-        best=-math.inf if best is None else best,
+        best=best,
         within=within,
         grid=len(recorded.points) * record.study.space.base.epochs,
     )

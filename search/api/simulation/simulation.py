@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen, identity
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.search.api.simulation.recordings import RecordedSpace, Recordings
@@ -80,7 +83,7 @@ def with_scheduler(
     ``grace``, ``reduction`` and ``keep``: options of the new scheduler. Options that it does not have are ignored. An
     option of None keeps its value in ``search`` if both schedulers are of the same kind, or both are ASHA or Hyperband.
     Otherwise it has its default. Raises UserError for a name that is neither in ``SCHEDULERS`` nor the kind of
-    the study's own scheduler.
+    the study's own scheduler, and for a scheduler that cannot rank trials by several objectives.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}
@@ -104,7 +107,10 @@ def with_scheduler(
             return search
         case _:
             raise UserError(unknown("scheduler", name, SCHEDULERS))
-    return search.model_copy(update={"scheduler": _changed(chosen, given)})
+    try:
+        return SearchConfig.model_validate({**dict(search), "scheduler": _changed(chosen, given)})
+    except ValidationError as error:
+        raise UserError(explain(error, SearchConfig, file=f"--scheduler {name}")) from None
 
 
 def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:

@@ -209,6 +209,12 @@ def test_of_a_study_whose_trials_all_failed_it_says_so_and_names_the_faults(tmp_
     assert "The only trial that ended went wrong: 1 failed." in one
 
 
+def test_a_study_without_a_trial_yet_has_a_page(tmp_path: Path) -> None:
+    study = write(tmp_path / "study", opening(CONFIG))
+    assert said(study, "curves").count("no trial has a score") == 2
+    assert "0 of 30" in said(study)
+
+
 def test_a_chart_without_data_is_a_reason(tmp_path: Path) -> None:
     failing = [*opening(CONFIG), *events_of(0, reported(0, 1, np.nan, np.nan))]
     followed = Followed(write(tmp_path, failing))

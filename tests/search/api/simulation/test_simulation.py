@@ -74,6 +74,13 @@ def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
     assert outcome.best == real.ranked()[0].score
 
 
+def test_a_scheduler_that_cannot_rank_by_several_objectives_is_refused(whole: StudyRecord) -> None:
+    search = changed(whole.study.search, objectives=("score", "latency"))
+    assert with_scheduler(search, "asha").scheduler.kind == "asha"
+    with pytest.raises(UserError, match="--scheduler median: got 2 objectives with median"):
+        with_scheduler(search, "median")
+
+
 @pytest.mark.parametrize("limit", [{"hours": 1e-6}, {"enough": {"hours": 1e-6, "minimum_trials": 4}}])
 def test_hours_do_not_count_on_a_simulated_clock(limit: dict[str, Any], whole: StudyRecord) -> None:
     search = whole.study.search
