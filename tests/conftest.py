@@ -4,6 +4,8 @@ import gc
 import importlib
 import os
 import secrets
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -29,6 +31,8 @@ os.environ.setdefault("RAY_AUTH_MODE", "token")
 # Without it, two clusters that start at once in a home without ~/.ray/auth_token each write one, and one is lost.
 os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
+ROOT = Path(__file__).resolve().parents[1]
+PREPARING = pytest.StashKey[subprocess.Popen[bytes]]()
 CASES = pytest.StashKey[Counter[tuple[object, str]]]()
 """The number of collected cases of each test."""
 
@@ -40,6 +44,18 @@ settings.load_profile("project")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option ``--shard``."""
     parser.addoption("--shard", default="1/1", metavar="K/N", help="run the K-th of N parts of the tests")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile kernels once, while the xdist workers collect. Otherwise each of them would in a fresh checkout."""
+    if session.config.getoption("numprocesses", None):
+        session.stash[PREPARING] = subprocess.Popen([sys.executable, "-m", "tests.models.prepared"], cwd=ROOT)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Wait for the process that compiles, which ends long before a usual run."""
+    if (preparing := session.stash.get(PREPARING, None)) is not None:
+        preparing.wait()
 
 
 @pytest.hookimpl(tryfirst=True)
