@@ -38,12 +38,9 @@ def _answers(file: CodeFile, module: str) -> list[dict[str, Any]]:
     process's answers by the kinds of the components in ``file``. Raises Failure if a process fails, for example because
     it cannot load the file.
     """
-    command = [sys.executable, "-P", "-m", module]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    processes = [
-        subprocess.Popen(command, **pipes, env={**os.environ, "PYTHONHASHSEED": seed})  # type: ignore[call-overload]
-        for seed in SEEDS
-    ]
+    command, pipe = [sys.executable, "-P", "-m", module], subprocess.PIPE
+    environments = ({**os.environ, "PYTHONHASHSEED": seed} for seed in SEEDS)
+    processes = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=each) for each in environments]
     sent = pickle.dumps(sources([file]))
     return [_output(process, sent) for process in processes]
 

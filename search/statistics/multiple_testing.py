@@ -18,7 +18,7 @@ def holm(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> 
     """
     each = list(zip(questions or range(len(values)), values, strict=True))
     asked = {question: value for question, value in each if value is not None}
-    found, largest = dict[Hashable, float](), 0.0
+    found, largest = dict[Hashable, float](), 0.0  # by hand: statsmodels collects all garbage at each call
     for rank, (question, value) in enumerate(sorted(asked.items(), key=lambda one: one[1])):
         largest = max(largest, (len(asked) - rank) * value)
         found[question] = min(largest, 1.0)

@@ -20,6 +20,7 @@ from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.function import is_imported
 from skipstack.spaces.paths import overlap, present, replaced
 from skipstack.spaces.short_names import short_text
+from skipstack.spaces.space import Point
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import CORPUS
 
@@ -199,17 +200,21 @@ def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
     Only trials on the corpus with this ``fingerprint`` count. A base that no config beat is not a winner.
     """
     for each in reversed(list(whole_ablations(record).values())):
-        rows, best = (each.plan.rows, each.plan.winners[:1]) if each.plan is not None else ((), ())
-        firsts = [(row.roles[0], row.point) for row in rows]
-        winners = [point for role, point in firsts if role.kind == "winner" and (not best or role.winner in best)]
-        point = next(iter(winners), None)
-        for trial in each.trials.values() if point is not None else ():
-            its = {path: trial.point[path] for path in trial.point if path != CORPUS}
-            wanted = {path: value for path, value in (point or {}).items() if path != CORPUS}
+        if each.plan is None:
+            continue
+        best = each.plan.winners[:1]  # empty in a ledger of version 0.2.0
+        first = [(row.roles[0], row.point) for row in each.plan.rows]
+        winners = [point for role, point in first if role.kind == "winner" and (not best or role.winner in best)]
+        wanted = [_without_corpus(point) for point in winners[:1]]
+        for trial in each.trials.values():
             here = each.fingerprint_of(trial.config) == fingerprint
-            if trial.whole and here and canonical_json(its) == canonical_json(wanted):
+            if trial.whole and here and _without_corpus(trial.point) in wanted:
                 return trial
     return None
+
+
+def _without_corpus(point: Point) -> str:
+    return canonical_json({path: value for path, value in point.items() if path != CORPUS})
 
 
 def _budgets(record: StudyRecord) -> pd.DataFrame:

@@ -160,14 +160,14 @@ class Driver:
 
     @property
     def ready(self) -> int:
-        """The number of trials that run or could begin now. The number of new trials is an upper bound. Of the paused
-        trials that are due for promotion, only the first is counted.
+        """The number of trials that run or could begin now. The number of new trials is an upper bound. If no new trial
+        is left, the first of the paused trials that are due for promotion is counted.
         """
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
         given = min(left, len(self._state.asked))
         new = given + (0 if none else self._state.proposer.left(left - given))
-        due = self._state.scheduler.promotable(None if new else len(self.record.trials)) is not None
+        due = not new and self._state.scheduler.promotable(len(self.record.trials)) is not None
         return len(self._state.active) + new + due
 
     def take_asked(self) -> bool:
