@@ -1,4 +1,4 @@
-"""Each call that changes a file fails once, with a full disk and with a failing one: the study ends the same.
+"""At each place where files are changed, a call fails once, with a full disk or a failing one: the study ends the same.
 
 As SQLite tests itself: in each of many studies of three trials another call fails, one of those by which the driver,
 the worker in it, MLflow's process or the cache of machine code opens a file for writing, writes, brings to the disk,
@@ -38,8 +38,8 @@ ERRORS: Final = (errno.ENOSPC, errno.EIO)
 NUMBERED: Final = re.compile(r"[0-9a-f]{12,}|(?<=tmp/)\w+|(?<=skipstack-)\w+|\d+")
 """What tells apart the files of one kind: a number, or what is drawn for a temporary name."""
 
-PARTS: Final = 24
-"""The number of tests over which the calls are divided, so that each shard of the slow tests has a few."""
+PARTS: Final = 8
+"""The number of tests over which the places are divided, so that each shard of the slow tests has one."""
 
 RESUMABLE, REFUSED = 130, 2
 
@@ -93,18 +93,15 @@ def failing(case: Case, whole: Outcome) -> list[Case]:
     ]
 
 
-def at_each_place(cases: Sequence[Case], calls: Sequence[str]) -> list[Case]:
-    """The first case of each place, with one error and the other in turn. A place is what is done to a kind of file
-    right after what: hundreds of writes in a row to one file are two, and later trials write where the first did.
+def at_each_place(cases: Sequence[Case], calls: Sequence[str]) -> list[dict[int, Case]]:
+    """The first case of each place, by its error. A place is what is done to a kind of file right after what: hundreds
+    of writes in a row to one file are two places, and later trials write where the first did.
     """
     kinds = ["", *(NUMBERED.sub("#", call) for call in calls)]
-    found: dict[tuple[str, str], list[Case]] = {}
+    found: dict[tuple[str, str], dict[int, Case]] = {}
     for case in cases:
-        found.setdefault((kinds[case.number - 1], kinds[case.number]), []).append(case)
-    return [
-        next(case for case in place if case.error == error)
-        for place, error in zip(found.values(), cycle(ERRORS), strict=False)
-    ]
+        found.setdefault((kinds[case.number - 1], kinds[case.number]), {}).setdefault(case.error, case)
+    return list(found.values())
 
 
 def spread(cases: Sequence[Case], count: int) -> list[Case]:
@@ -184,22 +181,24 @@ def wholes(run: Run, folder: Path) -> dict[str, Outcome]:
     return whole
 
 
-def own_calls(name: str, case: Case, whole: dict[str, Outcome]) -> list[Case]:
-    """The calls of a kind that no other kind has: all, or those to the places that only it writes."""
+def own_places(name: str, case: Case, whole: dict[str, Outcome]) -> list[dict[int, Case]]:
+    """The places of a kind that no other kind has: all, or those that only it writes."""
     marks = {"driver with MLflow": "bundle", "machine code": "numba"}
     calls = whole[name].calls[case.role]
-    return [each for each in failing(case, whole[name]) if marks.get(name, "") in calls[each.number - 1]]
+    own = [each for each in failing(case, whole[name]) if marks.get(name, "") in calls[each.number - 1]]
+    return at_each_place(own, calls)
 
 
 @pytest.mark.slow
-def test_a_call_of_each_place_fails_once_and_the_study_ends_the_same(run: Run, tmp_path: Path) -> None:
-    """At some of the places, from the first to the last."""
+def test_at_some_places_a_call_fails_once_and_the_study_ends_the_same(run: Run, tmp_path: Path) -> None:
+    """From the first to the last, with one error and the other in turn."""
     whole = wholes(run, tmp_path)
     most = {"driver": 32, "driver with MLflow": 8, "MLflow": 12, "machine code": 8}
     cases = {}
     for name, case in kinds(tmp_path).items():
-        places = at_each_place(own_calls(name, case, whole), whole[name].calls[case.role])
-        cases[name] = whole[name], spread(places, most[name])
+        places = own_places(name, case, whole)
+        in_turn = [place[error] for place, error in zip(places, cycle(ERRORS), strict=False)]
+        cases[name] = whole[name], spread(in_turn, most[name])
         assert name != "driver" or len(places) > 50
     told = check(run, cases)
     print(sorted(told.items()))
@@ -211,9 +210,14 @@ def test_a_call_of_each_place_fails_once_and_the_study_ends_the_same(run: Run, t
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_every_call_fails_once_and_the_study_ends_the_same(run: Run, tmp_path: Path, part: int) -> None:
+def test_at_each_place_a_call_fails_with_each_error_and_the_study_ends_the_same(
+    run: Run, tmp_path: Path, part: int
+) -> None:
     whole = wholes(run, tmp_path)
-    cases = {name: (whole[name], own_calls(name, case, whole)[part::PARTS]) for name, case in kinds(tmp_path).items()}
+    cases = {}
+    for name, case in kinds(tmp_path).items():
+        each = [case for place in own_places(name, case, whole) for case in place.values()]
+        cases[name] = whole[name], each[part::PARTS]
     told = check(run, cases)
     for name, outcome in whole.items():
         print(name, len(cases[name][1]), "calls fail,", {how: n for (of, how), n in told.items() if of == name})
