@@ -85,10 +85,11 @@ GATES: Final[Mapping[GateKind, str]] = {
 class ShortcutConfig(Brief):
     """A layer with a shortcut from an earlier layer. The default is the block of wu2017 (eq. 8) with its gate (eq. 13).
 
-    Every gate works with every topology, except ``none`` and ``linear`` with ``both_highway``. The topology
-    ``both_ungated`` has no gate, and does not read ``gate`` and ``probability``. If a study varies topology and gate,
-    the constraint ``gate_in_use`` excludes points that differ only in an unread gate. The constraint
-    ``cell_output_in_use`` does the same for ``cell_output``.
+    Every built-in gate works with every topology, except ``none`` and ``linear`` with ``both_highway``. The topology
+    ``both_ungated`` has no gate, and does not read ``gate`` or ``probability``. A study that varies these fields can
+    use two constraints. In stacks of two or more layers, ``gate_in_use`` keeps points with an unread gate only if
+    ``gate`` is ``none``, and ``cell_output_in_use`` keeps points with an unread ``cell_output`` only if it is
+    ``original``.
     """
 
     topology: Topology = "block"

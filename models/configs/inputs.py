@@ -119,8 +119,8 @@ class EmbedderConfig(Brief):
     """Whether words of the window are weighted by a logistic gate that reads the whole window (wu2017 section 4.1)."""
     dropout: Rate = 0.25
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """Whether pretrained vectors of words (``data.vectors``) are trained further; all other vectors are always
-    trained."""
+    """Whether pretrained vectors of words (``data.vectors``) are trained further. The vectors of all other words are
+    always trained."""
 
     @model_validator(mode="after")
     def _has_a_centre(self) -> Self:

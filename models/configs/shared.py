@@ -26,7 +26,7 @@ def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig
 
     - the learning rate, its schedule, and the number of epochs
     - the dropout rate of the stack, and also of the input, unless the embedder is a user's own
-    - the weight of the L2 penalty if it is above 0, and the maximum norm of the gradient if it has a limit
+    - the weight of the L2 penalty if it is above 0, and the maximum norm of the gradient if it is set
     - the share, entropy weight and entropy decay of a dynamic skip
     - fields that affect only the initial weights (``initial_scale`` and ``initial_range`` only without pretraining)
     - fields that the network does not read (``models/configs/unread.py``)

@@ -70,12 +70,14 @@ class DynamicSkipConfig(Brief):
     states learn to encode information for the choice, such as the position in a text."""
     baseline: Literal["none", "moving_average"] = "moving_average"
     """The baseline that is subtracted from a reward. ``none``: 0, as in gui2019 eq. 5. ``moving_average``: an
-    exponential moving average of the reward per tag, times the number of tags that the reward covers."""
+    exponential moving average of earlier rewards. With the reward ``log_likelihood``, the average is per tag, and is
+    multiplied by the number of tags that the reward covers."""
     reward_to_go: Annotated[bool, UNSAID] = True
     """The rewards that a choice is credited with. ``true``: only the rewards of the tags from the choice's step on, in
     reading order, unless the choice also affects earlier tags. ``false``: the rewards of all tags of the sentence, as
     in gui2019 eq. 5. Both have the same expected gradient; with ``true`` it is less noisy. No effect if a sentence has
-    a single reward: under a CRF or margin head, on texts with one label, or with the reward ``likelihood``."""
+    a single reward: with the head ``crf``, ``margin`` or ``biaffine``, on texts with one label, or with the reward
+    ``likelihood``."""
 
 
 SkipConfig = FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig

@@ -47,11 +47,11 @@ class AdamW(Frozen):
 class LazyAdam(Frozen):
     """Adam that skips table rows that a batch does not look up, so that large vocabularies cost little.
 
-    In a table of vectors (of words, of affixes, or of the characters that an LSTM reads), a row that the batch does not
-    look up keeps its value and its two moving averages. Under Adam the averages of such a row decay, and the row still
-    moves for some updates. So vectors of rare words move less than under Adam. The bias correction counts all updates,
-    as in Adam. All other weights are updated as in Adam. With ``l2`` above 0, every row has a gradient and is updated
-    as in Adam.
+    A table holds vectors of words, word classes, capitalisation or affixes, or of the characters that an LSTM reads. A
+    row that the batch does not look up keeps its value and its two moving averages. Under Adam the averages of such a
+    row decay, and the row still moves for some updates. So vectors of rare words move less than under Adam. The bias
+    correction counts all updates, as in Adam. All other weights are updated as in Adam. With ``l2`` above 0, every row
+    has a gradient and is updated as in Adam.
     """
 
     kind: Literal["lazy_adam"] = "lazy_adam"
@@ -166,7 +166,7 @@ class TrainingConfig(Brief):
     epochs: PositiveInt = 20
     """The number of epochs of a trial that is not stopped early."""
     batch_size: PositiveInt = 1
-    """The number of sentences in each update."""
+    """The maximum number of sentences in an update."""
     optimiser: Optimiser = Sgd()
     schedule: Schedule = Halving()
     averaged_over: Literal["tokens", "sentences"] = "tokens"
@@ -192,8 +192,8 @@ class TrainingConfig(Brief):
     matrix products in updates (``models/ground/precision.py``). ``tf32`` rounds to 11 bits on GPUs since Ampere, which
     multiply such numbers faster. On other devices, ``tf32`` equals ``float32``. ``bfloat16`` rounds to 8 bits in large
     products only. With wide layers and at least 16 sentences per update, such products take half the time on processors
-    with bfloat16 instructions. On others they take much longer. CRFs, parse trees, evaluation and decoding use float32.
-    """
+    with bfloat16 instructions. On others they take much longer. Evaluation, decoding, a CRF's sums
+    over tag sequences and a parser's scores are not rounded."""
 
     @model_validator(mode="after")
     def _warms_up_in_time(self) -> Self:

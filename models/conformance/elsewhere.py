@@ -23,9 +23,11 @@ SEEDS: Final = ("1", "2", "3")
 
 
 def check_elsewhere(piece: OwnConfig, module: str, here: object, failure: str) -> None:
-    """Raise Failure with the message ``failure`` if another process computes another answer for ``piece``.
+    """Raise Failure with the message ``failure`` if another process computes another answer for ``piece``. Also raise
+    Failure if another process fails.
 
-    ``module``: as for ``_answers``. ``here``: the answer in this process, which must be convertible to JSON.
+    ``module``: the program that the other processes run; it calls ``print_answers``. ``here``: the answer in this
+    process, which must be convertible to JSON.
     """
     expected = json.loads(json.dumps(here))
     if any(there[piece.kind] != expected for there in _answers(piece.code, module)):
@@ -34,9 +36,9 @@ def check_elsewhere(piece: OwnConfig, module: str, here: object, failure: str) -
 
 @cache
 def _answers(file: CodeFile, module: str) -> list[dict[str, Any]]:
-    """Run ``module``, a program that calls ``print_answers``, in a process for each hash seed in ``SEEDS``. Return each
-    process's answers by the kinds of the components in ``file``. Raises Failure if a process fails, for example because
-    it cannot load the file.
+    """Run ``module``, a program that calls ``print_answers``, in a process for each hash seed in ``SEEDS``. Return for
+    each process a mapping from the kind of each component in ``file`` to the component's answer. Raises Failure if a
+    process fails, for example because it cannot load the file.
     """
     command, pipe = [sys.executable, "-P", "-m", module], subprocess.PIPE
     environments = ({**os.environ, "PYTHONHASHSEED": seed} for seed in SEEDS)

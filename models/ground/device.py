@@ -35,7 +35,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def current(device: torch.device) -> AbstractContextManager[object]:
-    """Return a context in which ``device`` is torch's current GPU, or a context without effect on other devices.
+    """Return a context in which ``device`` is torch's current GPU. If ``device`` is no GPU, the context has no effect.
 
     Streams, CUDA graphs and Triton kernels run on the current GPU. Torch's own operations run where their tensors are,
     and do not need this context.

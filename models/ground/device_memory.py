@@ -45,7 +45,7 @@ def room_of(share: float, memory: int) -> int:
 def limit_memory(device: torch.device, share: float | None) -> None:
     """Limit this process to ``share`` of the memory of a GPU; None, or a share of 1 or more, means no limit.
 
-    Does nothing if ``device`` is not a GPU. Raises UserError as ``room_of`` does.
+    Does nothing if ``device`` is not a GPU. Raises UserError if the share leaves no memory for tensors (``room_of``).
     """
     if device.type != "cuda":
         return

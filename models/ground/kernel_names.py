@@ -12,7 +12,7 @@ KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
 """The environment variable that selects one of ``KERNELS`` for all operations that have the selected version.
-All other operations run the reference. Worker processes inherit it.
+All other operations run the reference. Worker processes inherit the variable.
 """
 
 

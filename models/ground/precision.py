@@ -3,7 +3,7 @@
 All numbers of a network have one dtype. With float32, matrix products may have a lower precision. In bfloat16, both
 factors are rounded to 8 bits, and the products of their entries are summed in float32. In TF32, GPUs since Ampere round
 the factors to 11 bits. Other devices round nothing. Everything else stays in float32: weights, additions, activations,
-losses, updates, and products outside of ``models/kernels/products.py``.
+losses, updates, and products outside of ``models/kernels/``.
 """
 
 import functools

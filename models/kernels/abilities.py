@@ -64,7 +64,7 @@ def no_triton() -> str | None:
 
 
 def compiler() -> str:
-    """Describes the compiled products and the compiler in a few words. Requires that ``no_compiler`` returns None."""
+    """Describes the compiled products and the compiler in few words. Call this only if ``no_compiler`` returns None."""
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, REGISTERS
 
     found = f"numba {version('numba')}"

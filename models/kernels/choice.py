@@ -84,20 +84,21 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     """Returns the version of an operation that runs on numbers like those of ``like``; None means arrays on the host.
     ``rows``: the number of rows of a product, if the operation depends on it.
 
-    During an export the reference runs, since an exported program can contain only torch's operations. Otherwise the
-    preferred version is compiled on a CPU, fused on a GPU, and the reference elsewhere. The reference replaces the
+    During an export the reference runs, since an exported program can contain only torch's operations. At other times,
+    the preferred version is compiled on a CPU, fused on a GPU, and the reference elsewhere. The reference replaces the
     preferred version if
 
     1. the environment asks for it by ``SKIPSTACK_KERNELS=reference`` (for arrays on the host, also by ``=fused``);
     2. the operation has no such version;
-    3. numba, or Triton, is missing or disabled;
+    3. numba, or Triton, is missing, disabled or unable to run;
     4. layers are inspected (``watched``), and the operation hides their pre-activations;
     5. for the compiled version: the numbers are neither float32 nor float64;
     6. for the compiled version: there are few rows, and the operation is compiled ``of_many_rows``;
     7. for the compiled version: products are rounded to bfloat16, and ``in_bfloat16`` of the operation is "reference",
        or is "rounded" on a CPU that cannot multiply in bfloat16. (Products of few rows are not rounded.)
 
-    Raises UserError if the environment asks for a version that does not exist, or that cannot run here.
+    Raises UserError if the environment asks for a version that does not exist, that cannot run in this process, or
+    that is not for the device of ``like``.
     """
     if exporting():
         return "reference"

@@ -48,7 +48,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def named(name: str, signature: Any, function: Callable[..., None]) -> None:
-    """Compiles ``function`` at once, for arguments of the types in ``signature``. Other compiled functions call
+    """Compiles ``function`` immediately, for arguments of the types in ``signature``. Other compiled functions call
     ``function`` by ``name``, instead of containing its machine code.
     """
     machine_code: Any

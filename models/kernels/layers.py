@@ -58,7 +58,8 @@ def lstm_layer(
     layers above. From the last step backward:
     h_t' = (from above)_t + U^T pre_{t+1}'
     u_t' = h_t' k_t o_t (1 - tanh^2 u_t)
-    c_t' = v_{t+1}' f_{t+1},   v_t' = c_t' k_t;   u_t' is added to c_t' first if ``updated``, otherwise to v_t'
+    c_t' = v_{t+1}' f_{t+1}, plus u_t' if ``updated``
+    v_t' = c_t' k_t, plus u_t' unless ``updated``
     pre_t' = (v_t' s_t i_t (1 - i_t),  v_t' c_{t-1} f_t (1 - f_t),
               h_t' k_t tanh(u_t) o_t (1 - o_t),  v_t' i_t (1 - s_t^2))
     a_t' = c_t',   b_t' = h_t',   k_t' = c_t' v_t + h_t' o_t tanh(u_t),   U' = sum_t h_{t-1} pre_t'^T
@@ -147,7 +148,7 @@ def layer_both_ways(
     kind: str, x_RTBI: Tensor, lengths_RB: Tensor, weights: Sequence[Tensor], kept_GTBH: Tensor | None
 ) -> Tensor:
     """Runs a layer in both directions on sentences in written order, and multiplies its output by the dropout factors
-    ``kept``: h_RTB(2H). ``kind``: the cell. ``weights``: W, then the others. Requires that ``choose`` returns
+    ``kept``: h_RTB(2H). ``kind``: the cell. ``weights``: W, then the others. Call this only if ``choose`` returns
     "compiled" for "both_ways".
     """
     from skipstack.models.kernels.compiled.time.both_ways import CompiledBothWays

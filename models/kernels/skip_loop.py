@@ -29,7 +29,8 @@ class SkipLoop(torch.autograd.Function):
     already includes the gradients from all later steps:
     d_t = c_t' + h_t' o (1 - tanh^2 c_t)
     pre_t' = (d_t s i (1 - i),  d_t c^ f (1 - f),  h_t' tanh(c_t) o (1 - o),  d_t i (1 - s^2))
-    [h^; c^]' = [U^T pre_t'; d_t f]; lambda times this is added to [h; c]_{t-a}', 1 - lambda times to [h; c]_{t-1}'.
+    [h^; c^]' = [U^T pre_t'; d_t f]
+    Then lambda [h^; c^]' is added to [h; c]_{t-a}', and (1 - lambda) [h^; c^]' to [h; c]_{t-1}'.
     """
 
     @staticmethod

@@ -56,8 +56,8 @@ class Cell(Layer):
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
         """Computes everything that needs no earlier time step, as tensors whose first axes are G, T, B.
 
-        The first tensor holds the pre-activations, W below + b. ``step`` receives the other tensors. A cell that reads
-        ``skipped_GTBH``, the output of an earlier layer, overrides this method.
+        The first tensor holds the pre-activations, W below + b. ``step`` receives the other tensors. Only a cell that
+        overrides ``run`` or this method can read ``skipped_GTBH``, the output of an earlier layer.
         """
         assert skipped_GTBH is None, "this layer has no source"
         return (self.affine(below_GTBI),)

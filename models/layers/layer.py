@@ -1,4 +1,4 @@
-"""The base class of layers, which read all time steps of the layer below, and the type of their results.
+"""The base class of layers, and the type of their results. A layer reads all time steps of the layer below.
 
 Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
 the layer below, H hidden units, X pre-activations, F outputs, J earlier states that a step may read.

@@ -82,7 +82,7 @@ def build(
     """Build a network with a copy for each of ``lanes``. The lane's seed determines the copy's initial weights.
 
     Also return the streams of random numbers for forward passes (for dropout, and for sampled gates and states). Raises
-    UserError as ``unfilled`` does.
+    UserError if the network cannot be built (``unfilled`` lists the reasons).
     """
     model, streams = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
     initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)
@@ -100,7 +100,8 @@ def unfilled(
 ) -> tuple[Network, Streams]:
     """Build the network and streams of ``build``, with uninitialised weights, for callers that load weights.
 
-    Raises UserError as ``build_stack`` does, and if the config does not fit the task, label scheme or number of words.
+    Raises UserError if the config does not fit the task, the label scheme or the number of words, if its parts do not
+    fit together (``build_stack``, ``build_head``), or if the code of a user's component is not loaded.
     """
     check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     streams = Streams([lane.seed for lane in lanes], "dropout", device)

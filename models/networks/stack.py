@@ -59,7 +59,7 @@ class Stack(nn.Module):
     ``cells``: the layers, bottom up. ``sources``: the source of each layer's shortcut. It is the number of a layer
     (counted from 1), ``input`` for the stack's input, or 0 for no shortcut. ``below``: the number of input features.
 
-    ``join_each``: whether every layer from the second on reads [forward; backward] of the layer below. Otherwise each
+    ``join_each``: whether every layer from the second on reads [forward; backward] of the layer below. If not, each
     direction is a stack of its own, and the directions are joined once at the top (wu2017 eq. 18). In both cases, a
     shortcut stays within one direction, since the skip must have the layer's width and reading order.
 

@@ -22,7 +22,8 @@ def trained(
 ) -> Network:
     """Build a network with these weights, in evaluation mode. Several lanes become an ensemble.
 
-    Raises RuntimeError if the weights do not fit the config, and UserError as ``unfilled`` does.
+    Raises RuntimeError if the weights do not fit the config, and UserError if the network cannot be built (``unfilled``
+    lists the reasons).
     """
     lanes = [Lane(seed=0)] * len(next(iter(weights.values())))
     model, _ = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)

@@ -36,7 +36,7 @@ def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
 def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) -> None:
     """Add l2 * theta, the gradient of the penalty l2/2 |theta|^2 (dinarelli2016 eq. 1), to the parameters' gradients.
 
-    ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20. Otherwise theta
+    ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20. If not, theta
     omits biases and gains (``Role.decays``), as dinarelli2016 omits biases.
     """
     for parameter in parameters.values():

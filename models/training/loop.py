@@ -47,9 +47,9 @@ class EpochReport:
 
     ``epoch``: the epoch's number, counted from 1. ``train_loss``, ``dev_loss``: the mean loss per tag.
     ``dev_accuracy``: the share of right tags. ``dev_score``: the score that ranks trials, computed from ``dev_counts``
-    (``data.tasks.measure``). ``learning_rate``: the rates of this epoch; under schedule ``cosine``, which changes the
-    rates with every update, the initial rates, equal in all epochs. ``seconds``: the time of training and evaluation.
-    ``latency``: the seconds per 1,000 dev tokens in evaluation, divided by the number of lanes.
+    (``data.tasks.measure``). ``learning_rate``: the rates of this epoch. For the schedule ``cosine``, which changes the
+    rates with every update, these are the initial rates in all epochs. ``seconds``: the time of training and
+    evaluation. ``latency``: the seconds per 1,000 dev tokens in evaluation, divided by the number of lanes.
     """
 
     epoch: int

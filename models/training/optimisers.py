@@ -69,8 +69,8 @@ class LaneAdam(LaneOptimiser):
     gradient. The direction is m / (sqrt(v) + epsilon), with m and v corrected for bias.
 
     One call of torch's fused kernel updates all parameters of a lane, except tables whose gradient has only some rows.
-    The kernel reads and writes each number once. Old versions of torch lack this kernel. In float64 on a GPU it is not
-    used, since it accepts only learning rates in float32.
+    The kernel reads and writes each number once. Old versions of torch lack this kernel. In float64 on a GPU the kernel
+    is not used, since there it accepts only learning rates in float32.
     """
 
     def __init__(self, parameters: Named, config: Adam | AdamW | LazyAdam) -> None:

@@ -18,9 +18,9 @@ def next_learning_rate(
     before and after that epoch. ``done``: the number of finished epochs. ``left``: the number of remaining epochs.
 
     The schedules are defined in ``models/configs/training.py``. ``cosine`` changes the rates only within epochs, by
-    factors of the initial rate (``shares``), so this function returns the initial rate. In ``halving``, there is no
-    error before the first epoch: ``previous_error_R`` is NaN, so no rate is halved after the first epoch. With a
-    previous error of 0, where the paper's quotient is undefined, the rate is halved if the error stays 0.
+    factors of the initial rate (``shares``), so this function returns the initial rate. ``halving`` never halves a rate
+    directly after the first epoch: there is no error before that epoch, so ``previous_error_R`` is NaN. With a previous
+    error of 0, where the paper's quotient is undefined, the rate is halved if the error stays 0.
     """
     match config:
         case Constant() | Cosine():

@@ -92,7 +92,9 @@ class Together:
         self._parts: list[Part] = []
 
     def join(self, run: Run) -> "Part":
-        """Add an untrained run, and return the ``Part`` that trains the run. Raises UserError as ``Training`` does."""
+        """Add an untrained run, and return the ``Part`` that trains the run. Raises UserError if the run's network
+        cannot be built, or does not fit the corpus's pretrained vectors.
+        """
         part = Part(self, run)
         self._parts.append(part)
         return part

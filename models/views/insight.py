@@ -32,7 +32,7 @@ class LayerInsight:
     gate_TB, by name. ``back_TB``: the distance of the state that the policy chose, in steps, 1 for the previous state;
     None without a policy. ``norm_TB``: the Euclidean norm of dL/dh_t; None for layers without a cell (``cell_of``). L
     is the loss of the network's own decision (in gui2019 Figure 4, of the gold tag) on the token that the direction
-    reads last.
+    reads last, or on the whole text if it has one tag.
     """
 
     layer: int

@@ -29,7 +29,7 @@ class Program(nn.Module):
 
     Outputs: ``tags_UB``, the ids of labels; ``scores_UBK``, the scores of all labels, or in parsing of all possible
     heads of each word (``models.parts.heads.base.Head.opinion``); in parsing also ``heads_TB``, the heads. Padding has
-    arbitrary values. The labels of a text are -1 if no sequence of them is allowed (``best_tagging``).
+    arbitrary values. If a chain cannot decide on a text, all its labels are -1 (``best_tagging``).
     """
 
     def __init__(self, network: Network) -> None:
@@ -87,7 +87,7 @@ def why_not(config: ModelConfig) -> str | None:
 def takes_any_length(config: ModelConfig) -> bool:
     """Whether the exported program accepts texts of any length, with the loop over time exported as one operation.
 
-    Otherwise loops are unrolled, and texts have a maximum length. This is the case for layers that skip back in time,
+    If not, loops are unrolled, and texts have a maximum length. This is the case for layers that skip back in time,
     label feedback, chains and users' own heads, and for all networks if torch has no ``scan``. It is also the case if
     the embedder loops over characters (``blstm``): torch 2.13 requires two exported loops to have the same length.
     """

@@ -76,10 +76,11 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Operations on the host run normally. A copy to the host returns zeros, and counts as a wait. A copy from the host
     counts as a wait unless it is non-blocking and from pinned memory.
 
-    The first instance must be created before the first backward pass of the process, in which torch counts the devices.
-    Otherwise gradients do not work. An operation raises HostReadsError if control flow or the size of a tensor depends
-    on a number of the device. It raises DevicesMixError for tensors of both device and host, and RefusedError for
-    arguments that a GPU kernel would refuse.
+    Create the first instance before the first backward pass of the process, in which torch counts the devices. If the
+    instance is created later, gradients do not work. An operation raises HostReadsError if control flow or the size of
+    a tensor depends on a number of the device. It raises DevicesMixError for tensors of both device and host, unless
+    those of the host are single numbers without axes. It raises RefusedError for arguments that a GPU kernel would
+    refuse.
     """
 
     def __init__(self, memory: Memory | None = None) -> None:

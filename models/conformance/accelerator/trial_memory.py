@@ -91,7 +91,9 @@ def trial_memory(
 
 
 def _step(run: Training, memory: Memory) -> tuple[int, int]:
-    """Return bytes: the peak of an update on the largest batch, and an upper bound on the inputs of captured steps."""
+    """Return two numbers of bytes: the peak of an update on the largest batch, and an upper bound on the inputs of
+    captured steps.
+    """
     run.model.train()
     run.model.begin(0)
     states = States() if TASKS[run.corpus.stored.task].continues else None

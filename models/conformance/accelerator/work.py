@@ -78,8 +78,9 @@ class Work:
     waits: int = 0
 
     def add(self, what: Operation, read: Sequence[Tensor], made: Any) -> None:
-        """Count an operation. ``what``: the description of the operation. ``read``: the tensors among its arguments.
-        ``made``: the results. An argument that is written in place counts as an argument and as a result.
+        """Count an operation, unless it launches nothing. ``what``: the description of the operation. ``read``: the
+        tensors among its arguments. ``made``: the results. An argument that is written in place counts as an argument
+        and as a result.
         """
         if not what.launches:
             return

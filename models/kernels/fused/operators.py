@@ -17,7 +17,8 @@ from torch import Tensor
 from skipstack.models.ground.device import current
 
 BLOCK = 256
-"""The count of numbers that each program (Triton's unit of work) computes. A GPU runs thousands at a time."""
+"""The count of numbers that each program (Triton's unit of work) computes in a step. In ``uniform``, each program
+computes 4 * ``BLOCK`` numbers. A GPU runs thousands of programs at a time."""
 
 _DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
 _DEFINED.define(
@@ -99,8 +100,8 @@ def block_backward(
 
 def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int, **constants: bool) -> None:
     """Launches the kernel ``name`` over all groups. ``parts``: the kernel's tensors. ``like_GBH``: a tensor with the
-    sizes of one step. ``strides``: the kernel's distances between groups. ``constants``: arguments for each of
-    whose values the kernel is compiled anew.
+    sizes of one step. ``strides``: the kernel's distances between groups. ``constants``: compile-time arguments; each
+    new value compiles the kernel again.
     """
     from skipstack.models.kernels.fused import kernels  # Triton is installed only with torch's builds for GPUs
 

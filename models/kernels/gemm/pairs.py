@@ -1,5 +1,5 @@
-"""Factors of products in bfloat16, packed in pairs of 32 bits. CPU instructions multiply two pairs, and sum both
-products in float32.
+"""Factors of products in bfloat16, packed in pairs; a pair has 32 bits. CPU instructions multiply two pairs, and sum
+both products in float32.
 
 ``like`` decides how factors are stored: in pairs if ``like`` is an array of uint32, unchanged if it has the factors'
 own type. Axes: the first factor has M rows of K numbers, the second K rows of N numbers; L pairs, half of K, rounded

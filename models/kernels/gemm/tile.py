@@ -160,8 +160,8 @@ class _Tile:
         return self._call(f"llvm.fma.{_name(added.type)}", added.type, x, y, added)
 
     def _kept(self, number: Any) -> Any:
-        """Keeps ``number``, the address or the offset of a row, in a register of its own. Otherwise LLVM derives each
-        row's address from the previous row's, and the CPU must compute one address after another.
+        """Keeps ``number``, the address or the offset of a row, in a register of its own. Without this, LLVM derives
+        each row's address from the previous row's, and the CPU must compute one address after another.
         """
         return self.builder.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
 

@@ -75,7 +75,7 @@ class LinearGate(Gate):
 
 
 class VectorGate(Gate):
-    """A gate whose g is a vector for each time step, known before the loop."""
+    """A gate whose g is a vector for each time step. All g are computed before the loop over time."""
 
     @abstractmethod
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:

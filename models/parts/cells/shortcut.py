@@ -73,7 +73,9 @@ class ShortcutCell(Cell):
 
     @abstractmethod
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
-        """Runs all steps as one operation; returns None if impossible. All gates must be known before the loop."""
+        """Runs all steps as one operation; returns None if that is not possible here. Call this only if no gate of the
+        skip is computed within the step.
+        """
 
     def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
         """Computes the ``Parts`` of all steps before the loop. If gates are computed within the step, ``carried`` and

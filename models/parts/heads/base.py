@@ -42,8 +42,8 @@ class Gold:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The decisions of a network: the tags, and in parsing the heads of words. Values at padding are arbitrary. A chain
-    that can decide on no tags gives -1 (``models/parts/heads/chain/decode.py``).
+    """The decisions of a network: the tags, and in parsing the heads of words. Values at padding are arbitrary. If a
+    chain cannot decide on a sentence, all its tags are -1 (``models/parts/heads/chain/decode.py``).
     """
 
     tags_RUB: Tensor

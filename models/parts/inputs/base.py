@@ -1,4 +1,4 @@
-"""The base class of embedders, which compute the features of tokens, and the lexical features of forms.
+"""Two classes: ``Embedder`` computes the features of tokens, ``LexiconTensors`` holds the lexical features of forms.
 
 A form is a word as written. Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, I features
 of a token, F forms, A affix characters, C characters of the longest form.

@@ -43,17 +43,17 @@ class Made:
 
 
 class Reinforce(nn.Module):
-    """The objective of policies, J_2 = E[R] + alpha sum_t H(p_t), maximised by the gradient of
+    """The objective of policies: J_2 = E[R] + alpha sum_t H(p_t). Its gradient is estimated by the gradient of
 
     sum_t log p_t(a_t) sum_u (r_u - b n_u) + alpha sum_t H(p_t)                              (gui2019 eqs 4 and 5)
 
-    over the sampled actions a_t of all steps, directions and layers with a policy. p_t is the policy's distribution
+    t runs over all steps, directions and layers with a policy. a_t is the sampled action, p_t the policy's distribution
     over actions, and H the entropy. u are the decisions on a sentence. r_u is the reward of a decision, and n_u its
     weight. R is the sum of the rewards. The baseline b is a moving average of the reward per unit of weight, or 0 if
     ``config.baseline`` is "none". The paper has no baseline, and credits each step with all of R. With
     ``config.reward_to_go``, u runs only over the tags from t on, in reading order, if a_t affects no decision on
     earlier tokens (``Made``) and tags are decided independently. This rule and the baseline keep the expected gradient,
-    and make it less noisy.
+    and make its estimate less noisy.
 
     No gradient passes through r and b. Let J_1 be the loss, let the log-likelihood be the reward, and let alpha be 0.
     The gradient of J_1 - J_2 is then an unbiased estimate of the gradient of E[J_1] for the policy's parameters. If

@@ -126,8 +126,8 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
 
 
 def _features(config: StackConfig) -> int | None:
-    """Return the number of features that a layer outputs. It is None for a user's own cell, whose code alone says it,
-    unless the stack has shortcuts: their cells output ``hidden`` features (``models.networks.build.build_stack``).
+    """Return the number of features that a layer outputs; None if only the code of a user's own cell tells the number.
+    In stacks with shortcuts every cell outputs ``hidden`` features (``models.networks.build.build_stack``).
     """
     if isinstance(config.cell, OwnConfig) and not any(sources(config.composition, config.depth)):
         return None

@@ -95,12 +95,13 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the five arrays ``to_...`` with the gradients of x (if its array is present), W, b, U and b_hn. With
-    (from above) for ``above_GTBH``:
+    """Fills the five arrays ``to_...`` with the gradients of x (if its array is present), W, b, U and b_hn.
 
+    (from above) is ``above_GTBH``. m is the pre-activation of n, so n = tanh(m):
     h_t' = (from above)_t + z_{t+1} h_{t+1}' + U^T (U h)_{t+1}'
-    (W x)_t' = (n^' recalled r (1 - r),  h' (h_{t-1} - n) z (1 - z),  n^'),   n^' = h' (1 - z) (1 - n^2)
-    (U h)_t' equals (W x)_t', except that its last third is n^' r. n^ is the pre-activation of n.
+    m' = h' (1 - z) (1 - n^2)
+    (W x)' = (m' recalled r (1 - r),  h' (h_{t-1} - n) z (1 - z),  m')
+    (U h)' = (m' recalled r (1 - r),  h' (h_{t-1} - n) z (1 - z),  m' r)
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 3, gates_GTBX.dtype

@@ -248,9 +248,8 @@ def returned(
 class ThroughTime(NamedTuple):
     """A layer without a skip.
 
-    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: the number
-    of arrays in the arguments of ``backward`` for the gradients of a skip's parts. A layer without a skip leaves them
-    absent.
+    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: how many
+    arguments of ``backward`` are arrays for the gradients of a skip's parts. Here, all of these are absent.
     """
 
     forward: Callable[..., Tensor]

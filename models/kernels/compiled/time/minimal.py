@@ -90,9 +90,11 @@ def backward(
 ) -> None:
     """Fills the three arrays ``to_...`` with the gradients of x (if its array is present), W and b.
 
-    With h_t = k h_{t-1} + (1 - k) s, and (from above) for ``above_GTBH``:
-    h_t' = (from above)_t + k_{t+1} h_{t+1}',   s' = h' (1 - k),   d = h' (h_{t-1} - s) k (1 - k)
-    The gradients of the pre-activations are -d for z, d (1 - f) for f, and -d (1 - i) for i.
+    (from above) is ``above_GTBH``, and h_t = k h_{t-1} + (1 - k) s:
+    h_t' = (from above)_t + k_{t+1} h_{t+1}'
+    s' = h' (1 - k)
+    With d = h' (h_{t-1} - s) k (1 - k), the gradients of the pre-activations are -d for z, d (1 - f) for f, and
+    -d (1 - i) for i.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = h_GTBH.shape[3], gates_GTBX.dtype
@@ -138,9 +140,9 @@ def backward(
 
 @inlined
 def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
-    """Fills ``ratio`` with the sigmoid of x divided by the sigmoid of y. By sigm(x) = e^min(x, 0) / (1 + e^-|x|), the
-    ratio is accurate even if both are nearly zero. The exponent min(x, 0) - min(y, 0) is clipped to the range from
-    -``LIMIT`` to ``LIMIT``.
+    """Fills ``ratio`` with sigm(x) / sigm(y). By sigm(x) = e^min(x, 0) / (1 + e^-|x|), the ratio is accurate even if
+    both sigmoids are nearly zero. The exponent min(x, 0) - min(y, 0) is clipped to the range from -``LIMIT`` to
+    ``LIMIT``.
 
     Three loops take an eighth of the time of a single loop, which LLVM does not vectorise.
     """

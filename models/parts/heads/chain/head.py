@@ -80,9 +80,9 @@ class ChainHead(LinearHead):
         decoding, with eta added to the score of each token's wrong tags. Eq. 20 also averages over sentences and adds
         L2 regularisation. The training loop does both.
 
-        If gold tags are unobserved, a value over all tag sequences t' with the observed tags replaces r(t*). Under
-        ``crf`` this value is log sum_t' exp r(t'), so the loss is -log P(observed). Under ``margin`` it is max_t'
-        r(t'), and Delta counts observed tokens only, as in a latent structural SVM (Yu and Joachims, 2009).
+        If some gold tags are unobserved, r(t*) is replaced. Let t' be the tag sequences that have all observed tags.
+        Under ``crf``, log sum_t' exp r(t') replaces it, so the loss is -log P(observed). Under ``margin``, max_t' r(t')
+        replaces it, and Delta counts observed tokens only, as in a latent structural SVM (Yu and Joachims, 2009).
         """
         chain = self.chain(features_RTBF, lengths_RB)
         match self.config:
@@ -96,7 +96,9 @@ class ChainHead(LinearHead):
                 assert_never(self.config)
 
     def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
-        """Finds the best tag sequence of each sentence (``best_tagging``); tags are -1 at padding."""
+        """Finds the best tag sequence of each sentence (``best_tagging``). Tags are -1 at padding, and throughout
+        sentences with NaN scores or without an allowed tag sequence.
+        """
         return Decoded(best_tagging(self.chain(features_RTBF, lengths_RB)))
 
 
@@ -110,7 +112,9 @@ def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
 
 
 def _best(chain: Chain) -> Tensor:
-    """Computes max_t r(t): score_RB. NaN where scores are NaN, as in a lane whose training has diverged."""
+    """Computes max_t r(t): score_RB. It is NaN for sentences with NaN scores (as in a lane whose training has diverged)
+    or without an allowed tag sequence.
+    """
     tags_RTB = best_tagging(chain)
     return score(chain, tags_RTB.clamp_min(0)).masked_fill(tags_RTB[:, 0] < 0, torch.nan)
 

@@ -72,9 +72,10 @@ class _LogProduct(Function):
 class MatrixLog(Semiring):
     """The semiring ``Log`` computed by a matrix product, with K exponentials per step in place of K^2.
 
-    value' = log s, where s = p E, p = softmax(value) and E = exp(transition). If transitions are at most 0, no factor
-    exceeds 1. But terms far below the largest term vanish, so a very small s is inaccurate.
-    ``models/parts/heads/chain/partition.py`` detects this. All p and s are kept for the backward pass.
+    Let p = softmax(value), E = exp(transition) and s = p E. ``product`` computes log s; the softmax already subtracts
+    the scale. If transitions are at most 0, no factor exceeds 1. But terms far below the largest term vanish, so a very
+    small s is inaccurate. ``models/parts/heads/chain/partition.py`` detects this. All p and s are kept for the backward
+    pass.
     """
 
     def __init__(self) -> None:
