@@ -28,7 +28,7 @@ SCORE, TEST, EPOCH, MODEL = "score", "test", "epoch", "model"
 """The named arguments of a report; all others are metrics."""
 
 TAKEN: Final = ("dev_score", "test_score", "seconds", "best_score", "best_epoch")
-"""Names of metrics that the study itself uses, and that a function may not report."""
+"""Names of metrics that the study itself uses. A function must not report them."""
 
 
 UNRECORDED: Final = "report.mlflow_run: the study is not recorded in MLflow (allowed: one that is)"

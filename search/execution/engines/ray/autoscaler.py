@@ -68,7 +68,7 @@ def autoscaler_at(address: str) -> dict[str, Any] | None:
             for option in command:
                 name, _, path = option.partition("=")
                 if name == "--autoscaling-config":
-                    with suppress(OSError):  # another user's file may not be readable
+                    with suppress(OSError):  # as for another user's file
                         return _kinds(yaml.safe_load(Path(path).read_text()))
                     return {"kinds": None, "most": None}
     return {"kinds": None, "most": None} if any(os.environ.get(name, "0") != "0" for name in SIGNS) else None
