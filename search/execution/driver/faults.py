@@ -143,8 +143,9 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
     """Return the cause for which the trial is retried after ``fault``; None if the trial ends.
 
     A trial that crashed is retried from its last checkpoint up to ``search.retries`` times. A trial that ran out of
-    memory is retried once, with a larger share of the device. A trial whose machine was lost continues on another
-    machine, up to ``MOST_LOSSES`` times. Errors and exceeded time limits are not retried, since they would occur again.
+    memory is retried once; the engine on Ray gives it more resources. A trial whose machine was lost continues on
+    another machine, up to ``MOST_LOSSES`` times. Errors and exceeded time limits are not retried, since they would
+    occur again.
     """
     causes = [each.cause for each in trial.retries]
     if fault.reason in LOSSES:

@@ -16,7 +16,9 @@ from skipstack.search.study.task import EpochResult, Worker, Workers, trial_task
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """The first number in which a rerun differs from the record: its ``name``, and both values as text."""
+    """The first difference between a rerun and the record. ``name``: what differs, such as the score, or the outcome if
+    the rerun fails. ``recorded`` and ``now``: the recorded and the new value, as text.
+    """
 
     epoch: int
     name: str

@@ -65,7 +65,7 @@ class Retention:
         self._running: set[int] = set()
         """Trials that may be writing files now."""
         self._paused: dict[int, int] = {}
-        """Bytes of the weights of each paused trial, constant until its promotion; 0 without a disk budget."""
+        """Bytes of the weights of each paused trial; 0 without a disk budget."""
         self._paused_bytes = 0
         self._due = 0
         self._exceeded = 0

@@ -40,7 +40,7 @@ class KnownTrials:
         self._apart: dict[str, list[int]] = {}
         """Trial numbers, by the values on the axes that every network reads: equal networks have equal values there."""
         self._identities: dict[int, str] = {}
-        """The config identity of each running trial, kept here because the record drops configs, which are large."""
+        """The config identity of each trial that has not ended."""
 
     def observed(self, event: WarmStarted) -> None:
         """Add the reusable trials of an earlier study."""

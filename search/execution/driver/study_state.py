@@ -83,7 +83,7 @@ class StudyState:
         self.requests: set[str] = set()
         """The names of the requests whose points were added to the study."""
         self.active: set[int] = set()
-        """Trials that have begun, are not paused and have not ended."""
+        """Trials that were proposed and have neither paused nor ended."""
         self._written = written
 
     def ask(self, number: int) -> Point | None:

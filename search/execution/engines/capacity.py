@@ -205,9 +205,9 @@ def allotted(
     GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: who gets
     these resources, in the line for the user: ``trial``, or words for several trials that train as one program.
 
-    With ``auto``, GPUs are not used if torch finds none on any machine, and the line for the user says so. Raises
-    UserError if ``device`` is a GPU and no GPU can be used, if torch finds the GPUs of only some machines, or if no
-    trial fits.
+    With ``auto``, GPUs are not used if torch finds none on any machine, and the line for the user says so. If torch
+    finds the GPUs of only some machines, ``auto`` raises UserError. Raises UserError also if ``device`` is a GPU and
+    trials get none, or if no trial fits.
     """
     cpus = float(cpus_per_trial)
     answers: Answers = ()

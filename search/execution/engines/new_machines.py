@@ -25,7 +25,9 @@ class NewMachines:
         self._asked: dict[str, Sight] = {}
 
     def unseeing(self, machines: Collection[str]) -> int:
-        """Ask new machines. Return how many have answered since the last call that they do not see the folder."""
+        """Ask new machines. Return how many answers have come since the last call from machines that do not see the
+        folder.
+        """
         joined = [machine for machine in machines if machine not in self._known]
         self._known.update(joined)
         self._asked |= {machine: self._ask(machine) for machine in joined}

@@ -65,7 +65,7 @@ class CallModels:
             self.scored(epoch, self._scores[epoch - 1])
 
     def scored(self, epoch: int, score: float) -> None:
-        """Keep the waiting model if it is of this epoch and ``score`` is the best so far; otherwise delete it. A score
+        """If the waiting model is of this epoch, keep it if ``score`` is the best so far, and delete it if not. A score
         that is not finite is never the best. Call this before the score is written to the ledger.
         """
         if self._waiting is None or self._waiting.epoch != epoch:

@@ -17,7 +17,7 @@ from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 class LoggedWorkers(Workers):
     """Creates workers that train exactly like the workers of ``workers``, with their output in the logs of their
     trials. ``own_process``: whether the process runs only trials, which take turns, as on Ray. If so, all its output is
-    captured, otherwise only the output of Python code.
+    captured; if not, only the output of Python code.
     """
 
     workers: Workers

@@ -208,7 +208,7 @@ class _Descriptors:
         _flush()
         with self._lock:
             for each in self._opened():
-                if log is not self._last:  # otherwise the text was printed between two epochs of the trial
+                if log is not self._last:  # text from between two epochs of a trial is logged
                     each.skip()
             self._log = self._last = log
         self._listens.set()

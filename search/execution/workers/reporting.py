@@ -28,7 +28,7 @@ SCORE, TEST, EPOCH, MODEL = "score", "test", "epoch", "model"
 """The named arguments of a report; all others are metrics."""
 
 TAKEN: Final = ("dev_score", "test_score", "seconds", "best_score", "best_epoch")
-"""Names of metrics that the study itself uses, and that a function may not report."""
+"""Names of metrics that the study itself uses. A function must not report them."""
 
 
 UNRECORDED: Final = "report.mlflow_run: the study is not recorded in MLflow (allowed: one that is)"
@@ -236,7 +236,8 @@ class Report:
         objectives, and any other numbers.
 
         Raises ReportError for a value that is no number, for an objective without a value, for a metric with a name
-        that the study uses itself, for a model that does not exist, and for an epoch that does not follow the last one.
+        that the study uses itself, for a model that does not exist, and for an epoch that does not follow the last
+        reported epoch.
         """
         if score is not None and self._score in metrics:
             raise ReportError(f"report({self._score}=...): got it twice (allowed: once, by its name or as the first)")
@@ -312,8 +313,8 @@ class Report:
         """Save the state to resume from if the process ends: a copy of a file or a folder, or bytes. The latest
         checkpoint is kept until the trial ends.
 
-        ``epoch``: the epoch at whose end the state was taken; None means the last one reported. Pass the next epoch if
-        its report follows this call: a trial that is paused at that report then resumes from the end of the epoch.
+        ``epoch``: the epoch at whose end the state was taken; None means the last reported epoch. Pass the next epoch
+        if its report follows this call: a trial that is paused at that report then resumes from the end of the epoch.
         """
         self._check_goes_on()
         whose = self.epoch if epoch is None else epoch

@@ -41,7 +41,7 @@ _lock = threading.RLock()
 
 class TrialLog:
     """Writes the log of a trial in the trial's ``folder``. ``head``: a line about the process. It is written when an
-    epoch begins, and removed at the epoch's end if nothing was printed. ``several``: whether each line names its
+    epoch begins, and removed at the epoch's end if nothing was printed so far. ``several``: whether each line names its
     ``speaker``, the call that runs now.
     """
 
@@ -67,7 +67,7 @@ class TrialLog:
         return None if self._lost else self._file
 
     def begin(self) -> None:
-        """Open the file unless it is open, and write the head unless it was written for this epoch."""
+        """Open the file unless it is open, and write the head unless it is written."""
         with _lock:
             self._try(self._begin)
 

@@ -101,8 +101,8 @@ class TrainingWorker(Worker):
     def run_epoch(self) -> EpochResult:
         """Train the next epoch that is not in the ledger, and return its result. If it was trained already but not
         reported, only return its result. Without a checkpoint, first train the earlier epochs again. Raises
-        TimeOverError if the time limit ends before the epoch. Raises OutOfSpaceError or DiskLostError if the
-        epoch's weights cannot be written. After such an error, another worker can continue from the trial's files.
+        TimeOverError if the epoch exceeds the time left. Raises OutOfSpaceError or DiskLostError if the epoch's
+        weights cannot be written. After such an error, another worker can continue from the trial's files.
         """
         self.reported += 1
         result, self.unreported = self.unreported, None

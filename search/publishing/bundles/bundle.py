@@ -1,4 +1,4 @@
-"""Bundles: a trained network exported as plain data files, JSON and safetensors. Loading a bundle runs no code.
+"""Bundles: a trained network exported as plain data files, JSON and safetensors. No code in a bundle is run.
 
     config.json          the trial's config        vocabulary.json  words and characters
     weights.safetensors  the weights of all lanes  tags.json        the labels, in the order of their ids
@@ -115,7 +115,10 @@ class Bundle:
         the tags are relations, and ``heads`` has the number of each token's head (counted from 1; 0 for the root). The
         tags of a language model are the next words that it predicts. A CRF or max-margin head can fail to decide, if
         the label scheme allows no sequence of the learnt tags for the sentence, or if a score is no number. The tags
-        are then O, outside of every span. Raises UserError for a sentence that is not a list of texts.
+        are then O, outside of every span.
+
+        Raises UserError if ``sentences`` is not iterable, if a sentence is not a list of texts, and if the network
+        reads vectors of tokens, which text does not have.
         """
         if not isinstance(sentences, Iterable):
             raise UserError(f"got {shown(sentences)} (allowed: sentences, each a list of tokens)")

@@ -25,8 +25,8 @@ def model_card(
 
     ``measure``: the measure by which the study ranks trials. ``scored``: the number of trials with a score, from which
     the network's trial was chosen. ``searched``: the dev scores of this trial's seeds in the search. ``confirmed``: the
-    confirmed scores of its config. ``given_epochs``: the number of epochs of the retraining; None if each seed was
-    retrained up to its best epoch in the search.
+    confirmed scores of its config. ``given_epochs``: the number of epochs of a retraining; None if it trained each
+    seed up to its best epoch in the search, or if the network was not retrained.
     """
     figures = _figures(bundle, measure, scored, searched, confirmed, given_epochs)
     return "\n".join([*_what(bundle), *figures, *_data(bundle), *_limits(bundle)])

@@ -107,8 +107,8 @@ def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
 
 def check_extent(path: Path, config: Any, found: Shapes) -> None:
     """Raise UserError if an untrusted config describes a network too large for weights of the shapes ``found``. Fields
-    in ``PARTS`` may not exceed the number of tensors, ``reach`` may not exceed ``FARTHEST``, and other integers may not
-    exceed the total number of elements.
+    in ``PARTS`` must not exceed the number of tensors, ``reach`` must not exceed ``FARTHEST``, and other integers must
+    not exceed the total number of elements.
 
     Call this before the config is validated, since validation takes time in proportion to the depth.
     """

@@ -38,7 +38,7 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.subject import Subject
 
 ARCHIVE = ".zip"
-"""The suffix of export paths at which a zip archive is written instead of a folder."""
+"""The suffix of a path to which a zip archive is exported instead of a folder."""
 
 ROUNDING = 1e-5
 """The relative difference up to which perplexities count as equal, since processors round differently."""

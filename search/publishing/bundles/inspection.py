@@ -18,7 +18,9 @@ class SentenceView:
 
 
 def inspected(bundle: Bundle, sentences: Iterable[list[str]]) -> Iterator[SentenceView]:
-    """Yields a view of each non-empty sentence. Raises UserError for ensembles and networks with label feedback."""
+    """Yields a view of each non-empty sentence. Raises UserError for an ensemble, and for a network with label feedback
+    or with vectors of tokens.
+    """
     pending = (sentence[: bundle.config.data.longest] for sentence in sentences if sentence)
     while batch := list(islice(pending, SENTENCES_AT_ONCE)):
         layers = views(bundle.model, *bundle.read(batch))

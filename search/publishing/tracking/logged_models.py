@@ -42,7 +42,7 @@ class BestBundle:
 
     ``name``: unique among the study's bundles. ``trial``: the number of the trial. ``write``: writes the bundle into a
     new folder, and raises UserError if the weights were deleted. ``scores``: the metrics of the trial by seed and name.
-    They are stored if the bundle has the network of a single seed. ``alias``: the alias of the model's version in the
+    Those of the bundle's seed are stored, and none for an ensemble. ``alias``: the alias of the model's version in the
     registry; empty means none.
     """
 
@@ -70,7 +70,7 @@ def keep(
     client: "MlflowClient", uri: str, found: ExperimentRuns, bundle: BestBundle, study_id: str
 ) -> StoredModel | None:
     """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model.
-    None if the weights were deleted. A logged model with missing files is deleted and written again.
+    None if the weights were deleted. A logged model that was not completely written is deleted and written again.
     """
     before = _logged(client, found, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
     if before is None:
@@ -229,6 +229,6 @@ def _complete(
 
 
 def _scores(bundle: BestBundle, provenance: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the metrics of a bundle's network. An ensemble of several seeds has none."""
+    """Return the metrics of the seed whose network or model a bundle has; empty for an ensemble of several seeds."""
     seeds = provenance.get("seeds", provenance.get("seed", "")).strip("[]")
     return next((scores for seed, scores in bundle.scores.items() if seeds == str(seed)), {})

@@ -3,7 +3,7 @@
 Each axis becomes a parameter; a trial has the parameters of its active axes. A completed trial becomes COMPLETE, and a
 trial that the scheduler stopped becomes PRUNED. Both have the values by which trials are ranked. A trial that diverged,
 failed, or lacks a finite value becomes FAIL. A running or paused trial becomes RUNNING. Intermediate values are the
-mean dev scores by epoch or, if seeds race, a single one: the joint score by the number of seeds.
+mean dev scores by epoch. If seeds race, the only one is the joint score, with the number of seeds as its step.
 """
 
 import math

@@ -28,7 +28,7 @@ from skipstack.search.publishing.tracking.writer import Writer
 from skipstack.search.study.record.folder import StudyFolder
 
 BATCH = 1000
-"""The maximum number of events that are converted to entries before these are written, to limit memory."""
+"""The maximum number of events that are converted before their entries are written, to limit memory."""
 
 COPY_EVERY = 60.0
 """The minimum number of seconds between two copies of a growing ledger."""
@@ -52,8 +52,8 @@ class Recorder:
     so commits do not wait for the disk. After a power cut, the file may have to be deleted before the study is resumed;
     a killed process does no harm.
 
-    ``compare``: whether all events are compared with the content of the store. Otherwise, a mark in the study's run
-    gives the number of events that the store has, and these events are not compared.
+    ``compare``: whether all events are compared with the content of the store. If not, a mark in the study's run gives
+    the number of events that the store has, and these events are not compared.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class Recorder:
         self._loop = loop
 
     def run(self) -> str | None:
-        """Write events until the loop's owner waits for the end and all events are written. Returns None, or a line on
-        missing content.
+        """Write events until no further ones follow (the owner of the loop then waits for the end) and all are written.
+        Returns None, or a line on the content that the store lacks if writing was given up or files were refused.
         """
         with unflushed_sqlite() if self._database is not None else nullcontext():
             trouble = self._loop.run(self._step)
@@ -102,7 +102,7 @@ class Recorder:
             self._copy_ledger(closing)
             if closing and self._writer is not None and self._applied > self._written:
                 self._writer.mark(self._applied)
-            # An abandoned request may have been carried out late; reading the runs again removes duplicates.
+            # An abandoned request may have been carried out late. ``recall`` deletes the duplicate runs that it made.
             if closing and self._doubtful:
                 writer = self._connected()
                 writer.forget()
@@ -149,7 +149,7 @@ class Recorder:
     @cached_property
     def _written(self) -> int:
         """The number of events that are already in the store, according to the mark in the study's run. 0 if all events
-        are to be compared with the store. The first event, which identifies the study, must have been applied.
+        are to be compared with the store. Read this only after the first event was applied: it identifies the study.
         """
         return 0 if self._compare else self._connected().marked()
 
@@ -184,7 +184,7 @@ class Recorder:
             self._loop.progressed()
 
     def _copy_ledger(self, closing: bool) -> None:
-        """Copy the ledger into the store. Before the end, ``COPY_EVERY`` and ``COPY_SHARE`` limit how often."""
+        """Copy the ledger into the store. Before the end, do so only if ``COPY_EVERY`` and ``COPY_SHARE`` allow it."""
         now = time.monotonic()
         if self._ledger is None or self._writer is None or not (closing or now >= self._copy_next):
             return

@@ -319,8 +319,8 @@ class ExpectedRuns:
                 self._measure(trial.number, values, step, _milliseconds(event.time))
 
     def _end(self, event: Ended) -> None:
-        """End a trial's runs. A trial that failed or diverged gets the status FAILED and loses its score. Any other
-        trial, even if the scheduler stopped it, gets the status FINISHED.
+        """End a trial's runs. A trial that diverged or that a fault ended gets the status FAILED, and loses its score.
+        Any other trial, even if the scheduler stopped it, gets the status FINISHED.
         """
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
@@ -401,7 +401,9 @@ def experiment_of(study: StudyConfig) -> str:
 
 
 def study_id(opened: StudyOpened) -> str:
-    """Return the id of a study: a hash of its config and opening time. It distinguishes studies of the same name."""
+    """Return the id of a study: the hash of its first event as first written. ``skipstack upgrade`` keeps the id. It
+    distinguishes studies of the same name.
+    """
     return opened.earlier_identity or identity(opened)
 
 

@@ -130,7 +130,7 @@ class CallRun(TrackedRun):
     def returned(self, *, failed: bool = False) -> None:
         """End this run as ``end`` does, and then all runs that the call has left active in its thread."""
         self.end(failed=failed)
-        if "mlflow" in sys.modules:  # otherwise the function has not used it
+        if "mlflow" in sys.modules:  # the function may have used it
             import mlflow
 
             while mlflow.active_run() is not None:

@@ -138,7 +138,9 @@ class Writer:
         self._run_ids = self._copied = None
 
     def recall(self) -> None:
-        """Read this study's runs from the store, unless they are known."""
+        """Read this study's runs from the store, unless they are known. A missing experiment is created, and duplicate
+        runs are deleted. Raises DeletedExperimentError if the user has deleted the experiment.
+        """
         if self._run_ids is not None:
             return
         self._find_experiment()
@@ -171,14 +173,15 @@ class Writer:
                 _leave_out(entry, self._partial[key])
 
     def caught_up(self) -> None:
-        """Discard the content that was read from the store. Call this once all past events are written: the content
-        cannot include later events.
+        """Discard the content that was read from the store. Call this once all past events are written, since
+        later events are not in that content.
         """
         self._whole, self._partial = {}, {}
 
     def write(self, key: RunKey, entry: Entry) -> None:
-        """Write an entry to the run with the key ``key``. A missing run is created, unless the user deleted it. The
-        status is written last, so that a run that has ended has all its metrics.
+        """Write an entry to the run with the key ``key``. A missing run is created if the entry has a start. Without a
+        start, nothing is written, since the user has deleted the run. The status is written last, so that a run that
+        has ended has all its metrics.
         """
         from mlflow.entities import Metric, Param, RunTag
 

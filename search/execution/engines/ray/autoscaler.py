@@ -58,7 +58,7 @@ def _asked_of(head: str) -> dict[str, Any] | None:
 
 
 def autoscaler_at(address: str) -> dict[str, Any] | None:
-    """Return the result of ``_kinds`` for the autoscaler of the cluster at ``address``; None if it has none. Both
+    """Return the result of ``_kinds`` for the autoscaler of the cluster at ``address``; None if there is none. Both
     values are None if the autoscaler's config cannot be read, or if the autoscaler runs elsewhere (``SIGNS``). This
     function runs on the head.
     """
@@ -68,7 +68,7 @@ def autoscaler_at(address: str) -> dict[str, Any] | None:
             for option in command:
                 name, _, path = option.partition("=")
                 if name == "--autoscaling-config":
-                    with suppress(OSError):  # another user's file may not be readable
+                    with suppress(OSError):  # as for another user's file
                         return _kinds(yaml.safe_load(Path(path).read_text()))
                     return {"kinds": None, "most": None}
     return {"kinds": None, "most": None} if any(os.environ.get(name, "0") != "0" for name in SIGNS) else None
@@ -76,8 +76,8 @@ def autoscaler_at(address: str) -> dict[str, Any] | None:
 
 def _kinds(config: dict[str, Any]) -> dict[str, Any]:
     """Extract the machines that may join from an autoscaler's config, whose other fields may hold cloud credentials.
-    ``kinds``: the resources of each type of machine, and how many may join; None if the config states no resources, as
-    for on-premise machines. ``most``: the largest number of machines.
+    ``kinds``: the resources of each type of machine, and how many may join; None unless the config states the resources
+    of all types. It does not for on-premise machines. ``most``: the largest number of machines.
     """
     kinds = {
         name: {"resources": kind.get("resources"), "most": kind.get("max_workers", config.get("max_workers"))}
@@ -90,8 +90,8 @@ def _kinds(config: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def demanded(trial: Resources, most: int, ready: int) -> Iterator[None]:
-    """During the block, request resources for ``ready`` trials, at most ``most``, by placement groups. An autoscaler
-    starts machines for groups that wait. The groups end with this process. ``trial``: the resources of each trial.
+    """During the block, request resources for ``ready`` trials, but for not more than ``most``, by placement groups.
+    An autoscaler starts machines for groups that wait. ``trial``: the resources of each trial.
     """
     bundle = {name.upper(): amount for name, amount in trial.items()}
     groups = [placement_group([bundle]) for _ in range(min(ready, most))]

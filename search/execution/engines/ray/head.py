@@ -27,8 +27,8 @@ Value = TypeVar("Value")
 
 def of_the_head(question: Callable[[], Value]) -> Value:
     """Call ``question``, which asks the head, and return its value. Raises ClusterLostError if no answer comes within
-    ``HEAD_SECONDS``. Ray waits for ever for a head that is gone, and ignores Ctrl-C meanwhile. So ``question`` runs in
-    a thread, which is abandoned if no answer comes.
+    ``HEAD_SECONDS``, or if Ray no longer runs on this machine. Ray waits for ever for a head that is gone, and ignores
+    Ctrl-C meanwhile. So ``question`` runs in a thread, which is abandoned if no answer comes.
     """
     answer = Future[Value]()
 

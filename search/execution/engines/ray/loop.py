@@ -55,7 +55,7 @@ from skipstack.search.ledger.events import LOSSES
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
 
 START_SECONDS: Final = 300.0
-"""If no open slot has a running process for this number of seconds, all machines are asked whether processes start."""
+"""If no open slot has had a running process for so many seconds, all machines are asked whether processes start."""
 
 IDLE_SECONDS: Final = 10.0
 """Seconds after which a slot without work may close, unless it is the last. Starting a process takes 1 to 2 s."""
@@ -285,7 +285,7 @@ class StudyLoop:
             return next((each for each in unserved if self._may_open(each)), None)
         for slot in self.slots.values():
             if slot.is_idle or (slot.greeting is None and not slot.is_fence and not slot.fits(allotment.usual)):
-                return None  # a slot that waits for more resources than usual would otherwise never get them
+                return None  # a further slot could take the resources for which a larger slot waits
         if not self._may_open(allotment.usual, only_ready=True):
             return None
         if allotment.shares is None:
@@ -581,8 +581,8 @@ class StudyLoop:
             tell(death.fault())
 
     def _faulted(self, slot: Slot, fault: Fault) -> None:
-        """Report the fault that ended a slot's process for each of its trials. If there are several trials, any may
-        have been the cause, so each is retried alone. This does not apply if the machine was lost.
+        """Report to the driver the fault that ended a slot's process, once for each trial of the slot. Any of several
+        trials may have been the cause, so each is retried alone, unless the machine was lost.
         """
         if slot.measures is not None:
             self.driver.measured(slot.measures, fault)

@@ -68,7 +68,7 @@ raylet (Ray's process that manages a machine).
 Value = TypeVar("Value")
 
 _is_ours = False
-"""Whether a study has called ``ray.init`` in this process."""
+"""Whether Ray runs in this process because a study has called ``ray.init``."""
 
 
 @contextmanager

@@ -126,7 +126,7 @@ class StudyGauges:
 
 
 def _tokens(record: StudyRecord, trial: TrialRecord) -> int:
-    """Number of training tokens that a trial reads per epoch; 0 without a corpus, or if tokens were not counted."""
+    """Number of training tokens that a seed reads per epoch; 0 without a corpus, or if tokens were not counted."""
     corpus = record.read_by(trial.config)
     health = None if corpus is None else corpus.health
     return 0 if health is None else health.splits["train"].tokens

@@ -20,8 +20,8 @@ def authenticated(*, own: bool) -> Iterator[None]:
     has set another mode. Changes nothing for a Ray without tokens (before 2.52), or if ``_read_anew`` returns None.
 
     ``own``: whether a cluster is started here. If so, and if the user has no token, a new one is set in the
-    environment. Ray itself would write a token into the user's home, which may not be writable. Two clusters that start
-    at the same time would overwrite each other's token.
+    environment. Ray itself would write a token into the user's home. This fails in a read-only home, and two clusters
+    that start at the same time would overwrite each other's token.
     """
     read_anew = _read_anew()
     if read_anew is None:

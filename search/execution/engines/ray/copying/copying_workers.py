@@ -126,7 +126,8 @@ class CopyingWorkers(Workers):
     def placed(self, task: TrialTask, *, trains: bool) -> Iterator[tuple[TrialTask, TrialScratch]]:
         """Fetch the task's corpus and vectors, and create a folder for the task's files, which is removed after the
         block. Yield the task with the paths on this machine, and the folder. ``trains``: whether the task is an attempt
-        at a trial. Raises an OSError, as a failing disk would, if another process removes the folder during the block.
+        at a trial. If the block raises an error after another process has removed the folder, an OSError is raised
+        instead, as by a failing disk.
         """
         with (
             Scratch(self.mark.word) as scratch,
@@ -159,8 +160,8 @@ class CopyingWorker(Worker):
         with ExitStack() as leaving:
             self._sent: Mapping[str, Version] = {}
             here, self._place = leaving.enter_context(copying.placed(task, trains=True))
-            if task.attempt > 1 or task.earlier or task.reported:  # otherwise no worker has trained the trial before
-                self._check_goes_on()  # the trial may have ended before its last worker lost its folder
+            if task.attempt > 1 or task.earlier or task.reported:  # a worker may have trained the trial before
+                self._check_goes_on()  # the trial may have ended before its previous worker lost its folder
                 sizes = self._server.begin(task.number, task.attempt)
                 unpacked(sizes, partial(self._server.file_piece, task.number), here.folder)
                 self._sent = self._place.files()

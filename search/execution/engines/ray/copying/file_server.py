@@ -64,9 +64,9 @@ class FileService(Protocol):
 
 
 class FileServer(FileService):
-    """Reads and writes ``folder``, a study's folder, for workers on other machines. Methods raise SupersededError if a
-    later attempt at the trial has begun, OutOfSpaceError or DiskLostError for disk errors, and UserError for a name
-    that leads out of the folder.
+    """Reads and writes ``folder``, a study's folder, for workers on other machines. ``begin`` and ``take`` raise
+    SupersededError if a later attempt at the trial has begun. Disk errors are raised as OutOfSpaceError or
+    DiskLostError. A name that leads out of the folder raises UserError.
     """
 
     def __init__(self, folder: StudyFolder) -> None:
@@ -84,36 +84,36 @@ class FileServer(FileService):
         self._parting: set[tuple[int, int]] = set()
 
     def moved(self) -> int:
-        """Implements ``FileService.moved``."""
+        """Number of bytes received and sent so far (``FileService.moved``)."""
         return self.received + self.given
 
     def store(self, store: str) -> dict[str, int]:
-        """Implements ``FileService.store``."""
+        """The files of a store, with their sizes in bytes (``FileService.store``)."""
         with lost_disk_interrupts(f"{self._folder.corpora / store}"):
             return {path.name: path.stat().st_size for path in sorted(self._store(store).iterdir()) if path.is_file()}
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """Implements ``FileService.store_piece``."""
+        """Read up to ``PIECE`` bytes of a file of a store (``FileService.store_piece``)."""
         return self._piece(self._store(store), name, start)
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Implements ``FileService.begin``."""
+        """Claim a trial's folder for an attempt (``FileService.begin``)."""
         with self._locked(trial) as folder, own_file_interrupts(folder):
             self._claim(folder, attempt, [])
             _discard(folder)
             return _files(folder)
 
     def files(self, trial: int) -> dict[str, int]:
-        """Implements ``FileService.files``."""
+        """The files of a trial, with their sizes in bytes (``FileService.files``)."""
         with self._locked(trial) as folder:
             return _files(folder)
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """Implements ``FileService.file_piece``."""
+        """Read up to ``PIECE`` bytes of a file of a trial (``FileService.file_piece``)."""
         return self._piece(self._folder.trial(trial), name, start)
 
     def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Implements ``FileService.take``. Checkpoints of a trial that has ended are dropped."""
+        """Receive a chunk of files (``FileService.take``). Checkpoints of a trial that has ended are dropped."""
         names = [piece.name for piece in chunk.pieces]
         with self._locked(trial) as folder, own_file_interrupts(folder):
             for name in (*names, *chunk.removed):
@@ -128,11 +128,11 @@ class FileServer(FileService):
             self.received += chunk.bytes
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """Implements ``FileService.goes_on``."""
+        """Whether the attempt may train further epochs (``FileService.goes_on``)."""
         return (trial, attempt) not in self._parting
 
     def part(self, trial: int, attempt: int) -> None:
-        """Implements ``FileService.part``."""
+        """Note that an attempt has ended or paused (``FileService.part``)."""
         self._parting.add((trial, attempt))
 
     def over(self, trial: int) -> None:

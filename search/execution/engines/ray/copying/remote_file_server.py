@@ -52,50 +52,52 @@ class RemoteFileServer(FileService):
         self.folder = folder
 
     def store(self, store: str) -> dict[str, int]:
-        """Implements ``FileService.store``."""
+        """The files of a store, with their sizes in bytes (``FileService.store``)."""
         files: dict[str, int] = self._asked("store", store)
         return files
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """Implements ``FileService.store_piece``."""
+        """Read up to ``PIECE`` bytes of a file of a store (``FileService.store_piece``)."""
         (reference,) = self._asked("shared_piece", store, name, start)
         with _silence_as_lost_disk(self.folder):
             piece: bytes = ray.get(reference)
         return piece
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Implements ``FileService.begin``."""
+        """Claim a trial's folder for an attempt (``FileService.begin``)."""
         files: dict[str, int] = self._asked("begin", trial, attempt)
         return files
 
     def files(self, trial: int) -> dict[str, int]:
-        """Implements ``FileService.files``."""
+        """The files of a trial, with their sizes in bytes (``FileService.files``)."""
         files: dict[str, int] = self._asked("files", trial)
         return files
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """Implements ``FileService.file_piece``."""
+        """Read up to ``PIECE`` bytes of a file of a trial (``FileService.file_piece``)."""
         piece: bytes = self._asked("file_piece", trial, name, start)
         return piece
 
     def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Implements ``FileService.take``."""
+        """Send the server a chunk of files (``FileService.take``)."""
         self._asked("take", trial, attempt, chunk)
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """Implements ``FileService.goes_on``."""
+        """Whether the attempt may train further epochs (``FileService.goes_on``)."""
         return bool(self._asked("goes_on", trial, attempt))
 
     def part(self, trial: int, attempt: int) -> None:
-        """Implements ``FileService.part``."""
+        """Tell the server that an attempt has ended or paused (``FileService.part``)."""
         self._asked("part", trial, attempt)
 
     def over(self, trial: int) -> None:
-        """Call ``FileServer.over`` without waiting for its end."""
+        """Tell the server that a trial has ended (``FileServer.over``), without waiting for an answer."""
         self.actor.over.remote(trial)
 
     def moved(self) -> int:
-        """Implements ``FileService.moved``. Raises OSError if no answer comes within ``ENDING_SECONDS``."""
+        """Number of bytes that the server has received and sent so far (``FileService.moved``). Raises OSError if no
+        answer comes within ``ENDING_SECONDS``.
+        """
         with _silence_as_lost_disk(self.folder):
             moved: int = ray.get(self.actor.moved.remote(), timeout=ENDING_SECONDS)
         return moved

@@ -199,7 +199,7 @@ def remove_leftovers(root: Path) -> None:
 
 def user_folder() -> Path:
     """Return the folder of this user's temporary folders, created if it does not exist. Raises UserError if it cannot
-    be created, and if other users own it or can write into it.
+    be created, or if other users own it or can write into it.
 
     Permissions of others to read it are removed: if a clean-up of temporary files deletes the folder while a process
     writes there, that process may create it again with such permissions.
@@ -245,7 +245,7 @@ def _remove_empty(root: Path) -> None:
 
 def _locked(lock: Path, how: int) -> int:
     """Lock the file ``lock``, created if it does not exist, and return its descriptor. ``how``: flags of ``flock``. If
-    the lock file was removed meanwhile, locks a new one: a process that removes a folder also removes its lock file.
+    the lock file was removed meanwhile, as it is together with its folder, a new one is created and locked.
     Raises BlockingIOError if ``how`` says not to wait and another process holds the lock.
     """
     while True:
