@@ -134,8 +134,8 @@ class _Normals:
         return found_M
 
     def logs(self, position_M: Numbers) -> Numbers:
-        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). With a step, the
-        logarithm of the probability, which is -inf far from the kernel.
+        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). In a range with a
+        step, it is the logarithm of the value's probability, which is -inf far from the kernel.
         """
         away_MK = -np.abs(position_M[:, None] - self._at_K) / self._width_K  # ndtr is exact for negative numbers
         found_MK: Numbers = -0.5 * away_MK**2 - np.log(self._width_K * self._inside_K * np.sqrt(2 * np.pi))
