@@ -551,8 +551,8 @@ class Normal(Numeric):
     """The domain of all numbers, with a normal distribution of this ``mean`` and standard ``deviation``. With ``log``,
     the domain of all numbers above 0, whose natural logarithm has this distribution.
 
-    The coordinate of a number x is the probability of numbers below it: Phi((x - mean) / deviation), or Phi((ln x -
-    mean) / deviation) with ``log``, where Phi is the standard normal distribution function. Numbers further than
+    The coordinate of a number x is the probability of numbers below it: Phi((x - mean) / deviation) or, with ``log``,
+    Phi((ln x - mean) / deviation), where Phi is the standard normal distribution function. Numbers further than
     ``REACH`` deviations from the mean have the coordinate at this distance.
     """
 

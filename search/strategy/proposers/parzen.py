@@ -71,8 +71,8 @@ class Parzen:
 
 @final
 class _Categories:
-    """The K kernels of a choice. The kernel at a known point gives the point's value the probability (1 + 1/K) / (1 +
-    V/K), and each other value 1/K / (1 + V/K). The last kernel is uniform.
+    """The K kernels of a choice. The kernel at a known point gives the point's value the probability
+    (1 + 1/K) / (1 + V/K), and each other value the probability 1/K / (1 + V/K). The last kernel is uniform.
     """
 
     def __init__(self, index_N: NDArray[np.int_], values: int) -> None:
