@@ -17,9 +17,9 @@ from skipstack.spaces.space import Space
 def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
     """Return the kinds that have the field at ``path``, by the path at which configs name the kind.
 
-    Such a path is included only if an axis varies it and some kinds among the values of this axis lack the field. For
-    example, the result for the momentum is ``{"training.optimiser.kind": ["sgd"]}`` if the axis has ``sgd`` and
-    ``adam``. If all values of the axis lack the field, all kinds that have the field are returned.
+    The path of a kind is included only if an axis varies it and some values of this axis lack the field. For example,
+    the result for the momentum is ``{"training.optimiser.kind": ["sgd"]}`` if the axis of the kind has the values
+    ``sgd`` and ``adam``. If all values of this axis lack the field, all kinds that have the field are returned.
     """
     found: dict[str, Sequence[Json]] = {}
     for tag, domain in space.domains.items():

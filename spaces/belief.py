@@ -81,6 +81,6 @@ class Belief:
         return self.domain.coordinate(value)
 
     def _at(self, coordinate: float) -> Json:
-        if isinstance(self.domain, Log):  # not ``Log.at``, for the same reason
+        if isinstance(self.domain, Log):  # not ``Log.at``, which may round differently than old studies did
             return self.domain.nearest(self.domain.low * (self.domain.high / self.domain.low) ** coordinate)
         return self.domain.at(coordinate)

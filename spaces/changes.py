@@ -18,7 +18,7 @@ def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
 
 
 def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Yield each path at which two configs differ, with its value in both. A config that lacks the path has None.
+    """Yield each path at which two configs differ, with its value in both: None in a config that lacks the path.
 
     The paths of ``ours`` come first.
     """

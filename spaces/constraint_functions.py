@@ -37,7 +37,7 @@ _given: Final[dict[str, Callable[..., object]]] = {}
 def constraint_function(function: Callable[..., object]) -> ConstraintFunction:
     """Register a function, so that this process can call it as a constraint. Returns its entry for the record.
 
-    Raises UserError for a function without a name or a source, and as ``parameters_of`` does.
+    Raises UserError for a function without a name or a source, and for parameters that ``parameters_of`` refuses.
     """
     name = str(getattr(function, "__name__", ""))
     if not inspect.isfunction(function) or not name.isidentifier():

@@ -112,10 +112,10 @@ class _AlikeValues:
 class _View:
     """The facts about a partial config that determine how an axis and all later axes can extend it. ``of`` finds them.
 
-    ``paths``: the axis and all later axes; a fact is whether the field of each exists. ``settled``: the conditions on
-    paths that none of these axes changes, each as its path and the texts of its allowed values; a fact is whether each
-    holds. ``open``: the paths of kinds among these axes, and the paths of conditions that these axes may change; a fact
-    is the value at each.
+    ``paths``: the axis and all later axes. The facts are which of their fields exist. ``settled``: the conditions on
+    paths that none of these axes changes, each as its path and the texts of its allowed values. The facts are which of
+    the conditions hold. ``open``: the paths of kinds among these axes, and the paths of conditions that these axes may
+    change. The facts are the values at these paths.
     """
 
     paths: tuple[str, ...]

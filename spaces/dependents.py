@@ -33,9 +33,9 @@ def without_dependents(
 
     ``config``: a config in which each axis comes after the axes on which it depends. ``base``: its base as a tree.
     ``fields``: the fields of its configs. In the result, the conditions of axes no longer name values that a replaced
-    axis has lost, nor paths that are fixed. Constraints that name a removed axis are removed, too: they hold wherever
-    it is inactive. An axis that depends on no changed path is never removed, so a mistake in its condition is still
-    found. Raises SpaceError for a mistake.
+    axis has lost, nor paths that are fixed. Constraints that name a removed axis are removed, too: a constraint holds
+    wherever an axis that it names is inactive. An axis that depends on no changed path is never removed, so a mistake
+    in its condition is still found. Raises SpaceError for a mistake.
     """
     if not any(changed.values()):
         return config, {}
@@ -84,8 +84,8 @@ def without_dependents(
 def _possible(
     path: str, axis: Axis, axes: Mapping[str, Axis], base: Tree, fields: Fields, changed: Changed
 ) -> dict[str, tuple[Json, ...]]:
-    """Return the conditions of an axis without the values that a replaced axis no longer has. ``axes``: the axes before
-    it. Values of a wrong type stay, since the checks of the space refuse them.
+    """Return the conditions of an axis, leaving out values that a replaced axis no longer has. ``axes``: the axes
+    before this one. Values of a wrong type stay, since the checks of the space refuse them.
     """
 
     def may(on: str, value: Json) -> bool:
@@ -122,5 +122,5 @@ def _in_full(config: SpaceConfig, base: Tree, fields: Fields, changed: Changed) 
 
 
 def _is_settled(on: str, settled: Collection[str], axes: Collection[str]) -> bool:
-    """Whether the path ``on`` of a condition overlaps a path that was ``settled`` (fixed), and no axis changes it."""
+    """Whether ``on``, the path of a condition, overlaps a ``settled`` (fixed) path, and no axis changes ``on``."""
     return any(overlap(on, each) for each in settled) and not any(changes(axis, on) for axis in axes)

@@ -22,8 +22,8 @@ Json = JsonValue
 Numbers = NDArray[np.float64]
 
 INSIDE: Final = math.exp(-1)
-"""The position in a continuous range of the value that stands for all others (``Domain.inside``), as a share of the
-range. It is irrational: between integer bounds, the value is no integer, so hardly any condition names it.
+"""The position of ``Domain.inside``, the value that represents a continuous range, as a share of the range. It is
+irrational: between integer bounds, the value is no integer, so hardly any condition names it.
 """
 
 STEP: Final = 0.1
@@ -252,7 +252,7 @@ class Ordinal(Choice):
         return len(self.values) - 1
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """Return the values before and after ``value``."""
+        """Return the values before and after ``value``; a single one at either end."""
         own = self.index(value)
         return tuple(self.values[at] for at in (own - 1, own + 1) if 0 <= at < len(self.values))
 
@@ -475,7 +475,7 @@ class Range(Numeric):
         return self._values[self.index(number)] if self.step else min(max(number, self.low), self.high)
 
     def _moved(self, value: Json, sign: int) -> float:
-        """Return the neighbour of ``value`` below (``sign`` -1) or above (1)."""
+        """Return the neighbour of ``value`` below (``sign`` -1) or above (1); ``value`` itself at a bound."""
         assert is_number(value)
         if self.log:
             away = STEP * (math.log(self.high) - math.log(self.low))
@@ -535,7 +535,9 @@ class Integer(Range):
         return value
 
     def _moved(self, value: Json, sign: int) -> float:
-        """Return the next value below (``sign`` -1) or above (1); in a logarithmic range, as ``Range`` does."""
+        """Return the next value below (``sign`` -1) or above (1); ``value`` itself at a bound. In a logarithmic range,
+        return the same as ``Range``.
+        """
         assert is_number(value)
         return Range._moved(self, value, sign) if self.log else self.nearest(value + sign * self.step)
 
@@ -549,8 +551,8 @@ class Normal(Numeric):
     """The domain of all numbers, with a normal distribution of this ``mean`` and standard ``deviation``. With ``log``,
     the domain of all numbers above 0, whose natural logarithm has this distribution.
 
-    The coordinate of a number x is the probability of numbers below it: Phi((x - mean) / deviation), or Phi((ln x -
-    mean) / deviation) with ``log``, where Phi is the standard normal distribution function. Numbers further than
+    The coordinate of a number x is the probability of numbers below it: Phi((x - mean) / deviation) or, with ``log``,
+    Phi((ln x - mean) / deviation), where Phi is the standard normal distribution function. Numbers further than
     ``REACH`` deviations from the mean have the coordinate at this distance.
     """
 

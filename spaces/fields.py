@@ -56,8 +56,8 @@ class Fields(ABC):
 
 @final
 class NetworkFields(Fields):
-    """The fields of networks. ``base``: the base config as a tree. For an unknown axis, the error line suggests the
-    nearest field of this tree.
+    """The fields of networks. ``base``: the base config as a tree. The error line for an unknown axis suggests a field
+    of this tree if one has the same last name.
     """
 
     model = TrialConfig
@@ -70,7 +70,7 @@ class NetworkFields(Fields):
         return path in trial_paths()
 
     def unknown(self, what: str, path: str) -> str:
-        """Return an error line that suggests the nearest field. For an axis, this is a field that the base has."""
+        """Return an error line that suggests the nearest field. For an axis, a field of the base is preferred."""
         return unknown_path(what, path, base=self._base if what == "axis" else None)
 
     def typed(self, path: str, value: Json) -> Json:

@@ -31,11 +31,13 @@ def _paths_with(own: tuple[type[Frozen], ...]) -> Mapping[str, tuple[Any, ...]]:
 
 
 def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *, base: Tree | None = None) -> str:
-    """Return the error line for an unknown path, with the nearest path and what is allowed at the first wrong name.
+    """Return the error line for an unknown path. It names the nearest valid path, if any is similar, and the paths that
+    are allowed where the unknown path is wrong.
 
     ``kind``: what the path should be, such as ``axis``. ``got``: the unknown path. ``valid``: the valid paths; None
-    means the paths of a trial's config. The nearest path is a field of ``base`` with the same name. If there is none,
-    it is the most similar of all valid paths. ``base``: None means the config of all defaults.
+    means the paths of a trial's config. ``base``: a config as a tree; None means the config of all defaults. If fields
+    of ``base`` have the same last name as the unknown path, the most similar of these is the nearest path. If none has,
+    it is the most similar of all valid paths.
     """
     valid = trial_paths() if valid is None else valid
     near = nearest_path(got, TrialConfig().model_dump(mode="json") if base is None else base)
@@ -233,6 +235,6 @@ def _blank(parent: str, kind: str, own: tuple[type[Frozen], ...]) -> Tree:
 
 
 def replaced(tree: Tree, names: Sequence[str], value: Any) -> Tree:
-    """Return the tree with ``value`` at the path ``names``. Its parent mappings must exist."""
+    """Return the tree with ``value`` at the path ``names``. Call this only if the mappings above the value exist."""
     first, *rest = names
     return {**tree, first: replaced(tree[first], rest, value) if rest else value}

@@ -57,8 +57,8 @@ def _end(domain: Domain, source: np.random.Generator) -> Json:
 def _senseless(space: Space, rule: Rule) -> str:
     """Return why a comparison in an expression makes no sense, in one line. Empty if all comparisons make sense.
 
-    A comparison makes no sense if its name never has the compared value. In a comparison with ``<`` or ``>``, a number
-    beyond the range of the name is accepted if the comparison holds for some value, as in ``dropout < 1``.
+    A comparison makes no sense if ``_impossible`` refuses the compared value. With ``<``, ``<=``, ``>`` and ``>=``,
+    such a value is accepted if the comparison holds for an end of the axis, as in ``dropout < 1``.
     """
     for each in comparisons(rule.text):
         path = rule.paths[each.name]
@@ -69,7 +69,11 @@ def _senseless(space: Space, rule: Rule) -> str:
 
 
 def _impossible(space: Space, path: str, value: Json) -> str:
-    """Return why the field at ``path`` never has ``value``, in one line. Empty if it may have that value."""
+    """Return why the field at ``path`` cannot have ``value``, in one line. Empty if no test shows this.
+
+    Of a network's field, only the type is tested. Of a function's axis, a choice is tested for the value. A range may
+    have any number between its ends, whatever its step. Fixed values of a function are not tested.
+    """
     domain = space.domains.get(path)
     if space.fields.model is TrialConfig:
         return _not_of_type(space, path, value)
@@ -101,8 +105,8 @@ def _not_of_type(space: Space, path: str, value: Json) -> str:
 
 
 def _holds_somewhere(space: Space, path: str, comparison: Comparison) -> bool:
-    """Whether a comparison holds for some value of the axis at ``path``. Also True without an axis, and if it cannot be
-    computed.
+    """Whether a comparison holds for an end of the axis at ``path`` or, if the axis is a choice, for any value. Also
+    True without an axis, and if the comparison cannot be computed.
     """
     domain = space.domains.get(path)
     if domain is None:

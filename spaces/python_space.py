@@ -120,7 +120,7 @@ class PythonSpace:
 
         skipstack.Space({"model.stack.depth": skipstack.choice(1, 3)})
 
-    Raises UserError for a name that is given twice or is not text.
+    Raises UserError for a name that is given twice or is not text, and for an axis within a fixed value.
     """
 
     def __init__(self, named: Mapping[str, Any] | None = None, /, **values: Any) -> None:

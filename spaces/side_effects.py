@@ -29,7 +29,7 @@ CELL: Final = "model.stack.cell"
 SKIP: Final = "model.stack.skip"
 
 LONGEST: Final = 40
-"""The maximum number of characters of the value before a change for the change's name to include it."""
+"""If the value before a change has more characters than this, the change's name leaves that value out."""
 
 VALUES: Final = 50
 """The maximum number of values of an axis that are tried."""
@@ -82,9 +82,9 @@ def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple
     - A layer takes a shortcut that ``base`` lacks, although no axis sets the composition: ``with a shortcut into layer
       3``.
     - A layer has lost its shortcut in the same way: ``without the shortcut into layer 3``.
-    - A layer with a shortcut is an LSTM, whatever the other layers are: ``with an LSTM as layer 3``. If an axis sets
-      another cell, such a layer stays an LSTM: ``with layer 3 still an LSTM``. If an axis sets a skip to earlier
-      states, such a layer has none: ``with no skip in layer 3``.
+    - A layer that gains a shortcut is an LSTM, whatever the other layers are: ``with an LSTM as layer 3``. If an axis
+      sets another cell, a layer with a shortcut stays an LSTM: ``with layer 3 still an LSTM``. If an axis sets a skip
+      to earlier states, a layer with a shortcut has none: ``with no skip in layer 3``.
     - Another kind has its own default for a field that both kinds have: ``with learning_rate 0.001 for 0.02``.
 
     A layer that is missing in a config counts as one without a shortcut. Layers are not described if there are no

@@ -275,7 +275,7 @@ class Space:
         )
 
     def everything(self) -> Iterator[Point]:
-        """Yield every combination of values of active axes, allowed or not. The space must be finite.
+        """Yield every combination of values of active axes, allowed or not. Call this only for a finite space.
 
         If the combinations of a block are listed (``Block.listed``), those that break its rules are left out.
         """

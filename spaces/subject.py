@@ -1,4 +1,4 @@
-"""The subject of a trial: a network to train, or a user's function to call. Their base class is in this module."""
+"""The subject of a trial, a network to train or a user's function to call: the base class of their configs."""
 
 import json
 from abc import abstractmethod

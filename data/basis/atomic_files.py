@@ -85,7 +85,7 @@ def refused_where_unwritable(path: Path) -> Iterator[None]:
 
 
 def _concerns(named: Path, path: Path) -> bool:
-    """Whether ``named`` is ``path``, a parent of ``path``, a path inside ``path``, or its temporary file."""
+    """Whether ``named`` is ``path``, a parent of it, a path inside it, or the temporary file of ``path``."""
     beside = str(path.with_name(_beginning(path))) if path.name else str(path)
     return named.is_relative_to(path) or path.is_relative_to(named) or str(named).startswith(beside)
 

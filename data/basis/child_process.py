@@ -72,7 +72,9 @@ class ChildProcess:
         return self._process.pid
 
     def send(self, message: object) -> None:
-        """Send a message. If the process has ended, the message is lost, and ``receive`` raises NoAnswerError."""
+        """Send a message. If the process has ended, the message is lost. ``receive`` then returns what the process sent
+        before, and raises NoAnswerError after that.
+        """
         with suppress(OSError):
             self._link.send(message)
 

@@ -119,7 +119,7 @@ def standard_streams() -> Iterator[None]:
     """Context in which stdout is a ``Result`` and stderr is a ``Shown``. Use it only in a process of our own, since it
     changes descriptors.
 
-    A closed descriptor is opened on the null device. Otherwise the next opened file would get the descriptor's number,
+    A closed descriptor is opened on the null device. If it stayed closed, the next opened file would get its number,
     and text for stdout or stderr would be written into that file. At the end, buffered text that cannot be written is
     discarded, so that Python does not try again at exit.
     """
@@ -148,7 +148,7 @@ def standard_streams() -> Iterator[None]:
 
 
 def _emptied(stream: TextIO) -> None:
-    """Discard the buffered text of a stream. Otherwise Python would try to write it at exit, and exit with code 120."""
+    """Discard the buffered text of a stream. Python would try to write it at exit, fail, and exit with code 120."""
     with suppress(OSError, ValueError):
         number = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -10,7 +10,7 @@ from pydantic_core import PydanticSerializationError
 def interruptions_unwrapped() -> Iterator[None]:
     """Context in which a Ctrl-C or another interruption during serialization is raised unwrapped.
 
-    Otherwise the caller would take the interruption for an error of the serialized value, and the study would go on.
+    The caller would take a wrapped interruption for an error of the serialized value, and the study would go on.
     """
     try:
         yield

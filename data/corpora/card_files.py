@@ -1,4 +1,4 @@
-"""Finds the files of named corpora under the data directory, and checks them by their digests."""
+"""Finds the files of named corpora under the data directory, and checks those whose digests are on a card."""
 
 import re
 import shlex
@@ -68,5 +68,5 @@ def _in_sections(folder: Path, sections: SectionsCard) -> Iterator[Path]:
 
 
 def check(card: Card, data_dir: Path | None) -> tuple[Path, ...]:
-    """Read and check all files of a corpus. Returns their paths. Raises UserError as ``read_files`` does."""
+    """Read all files of a corpus, and check them as ``read_files`` does. Returns their paths."""
     return tuple(file.path for split in card.files for file in read_files(card, split, data_dir))

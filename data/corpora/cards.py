@@ -1,4 +1,4 @@
-"""Cards of named corpora. A card has the files, digests, format and licence of a corpus, for use without the files."""
+"""Cards of named corpora. A card has what is known of a corpus without its files: names, digests, format, licence."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
@@ -117,7 +117,7 @@ class Card(Frozen):
 
     @property
     def verified(self) -> bool:
-        """Whether the files are checked by their digests. Otherwise only the existence of every section is checked."""
+        """Whether the files are checked by their digests. If not, only the existence of every section is checked."""
         return not any(isinstance(files, SectionsCard) for files in self.files.values())
 
     @property

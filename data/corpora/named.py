@@ -1,4 +1,4 @@
-"""Finds the cards of named corpora. A card has the source, the files and the digests of a corpus.
+"""Finds the cards of named corpora. A card has the source of a corpus, and the names and digests of its files.
 
 Each card is a file in ``data/corpora/named/``. No corpus is part of this project: corpora are files in a data
 directory, as ``<folder>/<file>``.

@@ -77,7 +77,7 @@ class SpanReader:
     """The line of each span that tags cannot express, what is wrong with it, and the number of earlier sentences."""
 
     def add(self, text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharacterSpan], document: str) -> None:
-        """Add a sentence for each line of a text that has tokens. ``tokens``: the start and end of each, in order.
+        """Add a sentence for each line that has tokens. ``tokens``: the start and end of each token, in order.
         ``document``: as in ``Sentence``.
 
         Raises UserError, with file and line, for a span outside of the text, and for a span without a type.

@@ -35,7 +35,7 @@ class ConlluCorpus(LayeredCorpus):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the syntactic words of a file with one layer of their tags.
 
-        In the layer ``heads``, the basic tree, the tag of a word is the relation to its head, with subtype
+        In the layer ``heads``, which is the basic tree, the tag of a word is the relation to its head, with subtype
         (``nsubj:pass``). Blanks around words and tags are removed. A word ``_`` is an underscore in the text. A tag
         ``_`` is a missing annotation. Raises UserError, with file and line, for a missing tag, an empty word, a wrong
         number of columns, an ID out of sequence, and bytes that are not UTF-8. In the layer ``heads``, also raises it

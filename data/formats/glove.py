@@ -38,8 +38,8 @@ def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
     """Read the vectors of ``wanted`` words from a file. Every line is checked, and the file is read once, as a stream.
 
     Numbers follow the word after single blanks or tabs. Empty lines and a byte order mark are skipped. A word may
-    contain blanks, as a few do in some files: it is everything before the last ``E`` numbers. A part of the word after
-    a blank may not be a number, though. An invalid last line without a line end was truncated. It is skipped, and
+    contain blanks, as a few do in some files: it is everything before the last ``E`` numbers. A word is refused if a
+    part of it after a blank is a number. An invalid last line without a line end was truncated. It is skipped, and
     ``cut_line`` is its number. If a word occurs several times, as one does in GloVe's 840B, its first vector counts.
 
     Raises UserError for a file without vectors. Also raises it, with file and line, for another count of numbers than

@@ -1,4 +1,4 @@
-"""Texts to classify. The label of a text is in the path of its file: there is one file per class, or one folder."""
+"""Texts to classify. The label of a text is in the path of its file: each class has its own file or folder."""
 
 from collections.abc import Mapping
 from pathlib import Path

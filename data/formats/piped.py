@@ -19,7 +19,7 @@ class PipedCorpus(LayeredCorpus):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the sentences of a file with one layer of their tags.
 
-        A word may contain ``|``, but a tag may not. Empty lines and lines that start with ``# `` are skipped. Raises
+        A word can contain ``|``, but a tag cannot. Empty lines and lines that start with ``# `` are skipped. Raises
         UserError, with file and line, for a token without three parts and for bytes that are not UTF-8.
         """
         sentences = []

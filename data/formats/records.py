@@ -57,8 +57,8 @@ class RecordCorpus(FileCorpus):
         tags are repaired (``data.labels.schemes.repaired``), and blanks around words and tags are removed.
 
         Raises UserError, with file and line, or row, if a record lacks the list of words or of tags, or if its lists
-        differ in length; for an empty word or tag, a tag number that ``names`` does not name, and a tag that is not in
-        the scheme; and if the file cannot be read.
+        differ in length. Also raises it for an empty word or tag, for the number of a tag that has no name, for a tag
+        that is not in the scheme, and if the file cannot be read.
         """
         names, records = self._records(file)
         span_tags, sentences = SpanTags(file, self.scheme), []

@@ -91,7 +91,7 @@ class SpanRecordCorpus(CharacterSpanCorpus):
 
 
 def _list(file: SourceFile, number: int, key: str, found: Any) -> list[Any]:
-    """The list at a key of a record. Nothing, such as null, is an empty list."""
+    """The list at a key of a record; an empty list if the value is null or missing."""
     if found and not isinstance(found, list):
         raise file.error(number, f"got {key}: {found!r:.40}, allowed: a list")
     return found or []

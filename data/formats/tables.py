@@ -34,7 +34,7 @@ def rows(file: SourceFile, columns: Sequence[str] | None) -> tuple[dict[str, lis
 
 
 def arrow_table(source: pa.NativeFile) -> pa.Table:
-    """Read a file of Arrow, or a stream, as some libraries write it. Raises ArrowException if it is neither."""
+    """Read a file or a stream of Arrow; some libraries write streams. Raises ArrowException for any other content."""
     opened = pa.ipc.open_file if source.read(6) == b"ARROW1" else pa.ipc.open_stream
     source.seek(0)
     with opened(source) as reader:

@@ -10,8 +10,8 @@ from skipstack.data.labels.schemes import OUTSIDE, PREFIXES, Scheme, parted, tra
 def likely_scheme(sentences: Collection[Sequence[str]]) -> Scheme | None:
     """The scheme that forbids the fewest sequences of tags in ``sentences``; None if the tags mark no spans.
 
-    Tags mark spans if all of them are in the scheme and at least two are not ``O``. If tags have no types, they must
-    also include all prefixes of a span of three tokens (``B``, ``I``, ``E``). Ties go to the first scheme in
+    Tags mark spans if all of them are in the scheme, and at least two different ones are not ``O``. If some tags have
+    no type, all prefixes of a span of three tokens must occur too (``B``, ``I``, ``E``). Ties go to the first scheme in
     ``PREFIXES``.
     """
     tags = sorted(set().union(*sentences))

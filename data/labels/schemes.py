@@ -122,10 +122,10 @@ def joined(prefix: str, span_type: str) -> str:
 def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     """Find the spans of a sentence in any sequence of tags, as conlleval does (Tjong Kim Sang and Buchholz, 2000).
 
-    A span begins at B or S. It also begins at I, M or E after O, after another type, or after a span ended by E or S. A
-    span ends before the next span, before O, or with the sentence. So every sequence can be read. On legal sequences
-    this is the inverse of ``tags_of``. conlleval knows B, I, E and O. Here M counts as I, S as both B and E, L as E,
-    and U as S. Raises ValueError for a tag that is not in the scheme.
+    A span begins at B or S. It also begins at I, M or E if this is the first tag, or comes after O, another type, E or
+    S. A span ends before the next span, before O, or with the sentence. So every sequence can be read. On legal
+    sequences this is the inverse of ``tags_of``. conlleval knows B, I, E and O. Here M counts as I, S as both B and E,
+    L as E, and U as S. Raises ValueError for a tag that is not in the scheme.
     """
     found: list[Span] = []
     before = (OUTSIDE, "")

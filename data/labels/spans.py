@@ -24,7 +24,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TagReading:
-    """The meaning of each tag, for finding spans. The last entry is that of the tag -1, no decision, read as O.
+    """The meaning of each tag, for finding spans. The last entry is for the tag -1 (no decision), which is read as O.
 
     ``opens_K``: whether the tag always begins a span. ``closes_K``: whether the tag always ends a span. ``type_K``: the
     index of the tag's type; -1 for O and RARE, which are in no span.

@@ -1,5 +1,5 @@
-"""Computes the features of each form that an embedder reads: word, capitals, outermost characters (wu2017, section
-4.1), spelling, class.
+"""Computes what an embedder reads of each form: word, capitals, outermost characters (wu2017, section 4.1), spelling,
+class.
 
 Array legend: F forms (row 0 is the boundary, ``""``), A characters kept at each side of a form, C characters of the
 longest form.
@@ -77,7 +77,7 @@ def capital_class(form: str) -> int:
 
 
 def _character_ids(vocabulary: Vocabulary, texts: Sequence[str], affix: int) -> Ids:
-    """The IDs of the characters of each text, padded at the end to length ``affix``. No text may be longer."""
+    """The IDs of the characters of each text, padded at the end to length ``affix``, which no text exceeds."""
     lengths_F = np.array([len(text) for text in texts])
     padded = "".join(text.ljust(affix) for text in texts)
     codes_FA = _code_points(padded).reshape(len(texts), affix)

@@ -26,7 +26,7 @@ BLOCK: Final = 2**18
 def check_ranges(tables: Mapping[str, pa.RecordBatch], forms: Sequence[str], notes: Notes) -> None:
     """Raise ValueError if ``tables`` are not a valid corpus. The message has the place, the value, and what is allowed.
 
-    ``tables``: must have the columns of ``notes`` and no nulls. ``forms``: the forms in the table of forms.
+    Call this only if ``tables`` have the columns of ``notes`` and no nulls. ``forms``: the forms in the table of forms.
     """
     _check_forms(forms)
     for split in SPLITS:
@@ -96,7 +96,7 @@ def _check_lengths(file: str, column: str, lengths: Ids, offsets: Ids) -> None:
 
 
 def _check_range(file: str, column: str, lists: pa.Array, low: int, high: int, meaning: str) -> None:
-    """Check that all entries in a column's lists are ``low`` to ``high``. ``meaning``: what they are, for errors."""
+    """Check that all entries in a column's lists are from ``low`` to ``high``. ``meaning``: what an entry is."""
     values, offsets = _numbers(lists.values), _numbers(lists.offsets)
     for start, stop in _blocks(len(values)):
         block = values[start:stop]

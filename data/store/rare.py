@@ -19,9 +19,9 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
 
     RARE is learned from the training split, but predicting it is never right in dev and test. There, a replaced tag is
     -1, like any tag that the training split lacks, so accuracy refers to the original tags. Gold spans do not change,
-    and RARE is in no span. With a minimum of 1, no tag is replaced, and RARE is an output without examples. This gives
-    the 1286 outputs of wu2017: the 1285 categories of CCGbank's sections 02-21, and RARE. With a minimum of 10, these
-    sections have the 425 categories of Clark and Curran (2007).
+    and RARE is in no span. With a minimum of 1, no tag of the training split is replaced, and RARE is an output without
+    examples. This gives the 1286 outputs of wu2017: the 1285 categories of CCGbank's sections 02-21, and RARE. With a
+    minimum of 10, these sections have the 425 categories of Clark and Curran (2007).
 
     Raises UserError if the training split has a tag called RARE, or if no tag would stay.
     """

@@ -104,7 +104,10 @@ def _map(path: Path, digest: str) -> pa.RecordBatch:
 
 
 def check_whole(file: str, table: pa.RecordBatch) -> None:
-    """Raise ValueError for a column that has a null or inconsistent buffers. ``file``: the file's name in errors."""
+    """Raise ValueError if a column contains nulls, or if its buffers are inconsistent.
+
+    ``file``: the file's name in errors.
+    """
     for name in table.schema.names:
         _check_column(f"{file}: column {name}", table[name])
 
@@ -121,7 +124,7 @@ def _check_column(where: str, column: pa.Array) -> None:
 
 
 def check_finite(file: str, values_WE: NDArray[np.float32]) -> None:
-    """Raise ValueError for a number in a column of vectors that is NaN or infinite. ``file``: its name in errors."""
+    """Raise ValueError if a number of the vectors is NaN or infinite. ``file``: the name of their file in errors."""
     if (wrong := first_not_finite(values_WE)) is not None:
         row, entry = wrong
         got = values_WE[row, entry]

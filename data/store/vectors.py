@@ -77,7 +77,7 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
     """Store all vectors in ``path`` that any vocabulary of ``corpus`` may need. Returns their folder in ``root``.
 
     The folder's name depends on the file's digest and on the words of the training split. An existing folder is used
-    unchanged. A new folder is written like a corpus's (``data/store/writing.py``). Trials read only this folder, so a
+    unchanged. A new folder is renamed from a temporary one, so it is complete. Trials read only this folder, so a
     changed file does not affect running studies. Raises UserError if the file cannot be read or is invalid.
     """
     train = [form for form, count in zip(corpus.forms, corpus.counts_F.tolist(), strict=True) if count > 0]

@@ -18,7 +18,8 @@ LEAST_COUNT, LEAST_SHARE = 2, 0.9
 
 
 def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, str]:
-    """Find the class of each normalised word of the training split that is in one of ``config.word_classes``.
+    """Find the words of the training split that have one of the classes ``config.word_classes``. Maps each of these
+    words, normalised, to its class.
 
     dinarelli2016 reads ATIS with "word-classes available for this task" (cities, airports, times). Their lists are not
     published, so we derive the classes from slots. The family of a slot is the last part of its type: ``city_name`` for

@@ -79,7 +79,7 @@ def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
 
 
 def accuracy(correct: int, total: int) -> float:
-    """The share of ``total`` tags that is ``correct``, in [0, 1]. Raises ValueError for a total of 0."""
+    """The share of correct tags, ``correct`` / ``total``, in [0, 1]. Raises ValueError for a total of 0."""
     if total <= 0:
         raise ValueError(f"accuracy needs tags: got {total}, allowed 1 or more")
     return correct / total

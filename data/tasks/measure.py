@@ -119,7 +119,9 @@ class Measure(ABC):
 
 
 def by_sentence(values_RL: Numbers, starts_S: Ids) -> Numbers:
-    """Sum values over each sentence: sums_RS. ``starts_S``: the index of each first value. No sentence may be empty."""
+    """Sum values over each sentence: sums_RS. ``starts_S``: the index of each sentence's first value. Call this only if
+    no sentence is empty.
+    """
     return np.add.reduceat(values_RL, starts_S, axis=1)
 
 

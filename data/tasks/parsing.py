@@ -53,7 +53,7 @@ class Parsing(Task):
 
 def _arcs(split: "Split", tags: int) -> Ids:
     """Give a number to the arc that ends at each word: arc_N. Arcs have the same number, in every split, if their
-    relations are the same and their heads are at the same distance on the same side, or both the root.
+    relations are the same and their heads are at the same distance on the same side, or are both the root.
 
     The number is -1 if the relation does not occur in the training split. ``tags``: the number of relations.
     """

@@ -275,11 +275,11 @@ class Ended(_Happened):
 
 
 class Recording(Frozen):
-    """The results of a completed or diverged trial of an earlier study. A new study reuses them for a trial with the
-    same config and seeds instead of training it.
+    """The results of a completed or diverged trial. They can be reused for a later trial with the same seeds whose
+    config is the same or builds the same network.
 
     ``config_identity``: the config identity in the weights file of the recorded trial. ``order_seed``: the seed of the
-    earlier study. ``tested``, ``sentences``: the test metrics, and the measure's counts for each test sentence.
+    trial's study. ``tested``, ``sentences``: the test metrics, and the measure's counts for each test sentence.
     ``code_version``: the version of the code that trained the trial.
     """
 
@@ -355,8 +355,8 @@ class Suggested(_Happened):
 
 
 class Reused(_Happened):
-    """A trial is not trained, because an earlier trial had the same config and seeds. The reports of the earlier trial
-    follow as reports of this trial.
+    """A trial is not trained, because an earlier trial had the same seeds, and the same config or one that builds the
+    same network. The reports of the earlier trial follow as reports of this trial.
 
     ``study``: the folder of the earlier trial's study; empty for this study. ``source``: the number of the earlier
     trial. ``config_identity``: the config identity in the weights file of the earlier trial. ``code_version``: the

@@ -22,7 +22,8 @@ class Following:
         self._lines = 0
 
     def events(self) -> Iterator[Event]:
-        """Yields the new events, up to the last complete append. Their lines are on the disk before they are yielded.
+        """Yields the new events, up to the last complete append. Their lines are flushed to the disk before they are
+        yielded, if this user can write the file.
 
         If an iteration fails or is abandoned, the next call continues after the last append of which an event was
         yielded. Raises OSError if a file cannot be read, and UserError as ``Ledger.read`` does.
@@ -63,7 +64,7 @@ class Following:
         end = file.stat().st_size
         if end == self._place:
             return
-        if os.access(file, os.W_OK):  # a read-only file does not grow
+        if os.access(file, os.W_OK):  # skipped for a file that only other users can write, or nobody
             fsync_path(file)  # the driver may not have called fsync yet, and a power cut could undo the line
         with opened(file) as segment:
             segment.seek(self._place)

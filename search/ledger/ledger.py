@@ -104,8 +104,8 @@ class Ledger:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Context in which no driver can write the ledger. Raises UserError if a driver is writing it. A read-only
-        folder needs no lock, and gets none.
+        """Context in which no driver can write the ledger. Raises UserError if a driver is writing it. If this user
+        cannot write to the folder, the ledger is neither locked nor checked.
         """
         with self._segments.locked():
             yield
@@ -123,8 +123,8 @@ class Ledger:
         """Yields the events of the given kinds, much faster than reading all events. Raises UserError as ``replay``
         does.
 
-        If all kinds are in ``RARE``, the events are cached until the ledger changes. Nothing is cached if it changed
-        within the last ``segments.SETTLED`` seconds.
+        If all kinds are in ``RARE``, the events are cached until the ledger changes. Nothing is cached if the ledger
+        changed within the last ``segments.SETTLED`` seconds.
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None

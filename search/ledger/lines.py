@@ -3,9 +3,9 @@
     crc payload newline
 
 A line is one append: the events that were written together. ``payload`` has three parts: the number of the append (the
-first is 1), a space, and the JSON of the events. ``crc`` is the CRC-32 of
-the payload's bytes, in 8 hexadecimal digits. A report and the decision on it are one append, so that neither is stored
-without the other. The appends' numbers reveal a missing, doubled or misplaced append.
+first is 1), a space, and the JSON of the events. ``crc`` is the CRC-32 of the payload's bytes, in 8 hexadecimal digits.
+A report and the decision on it are one append, so that neither is stored without the other. The appends' numbers reveal
+a missing, doubled or misplaced append.
 """
 
 import gzip

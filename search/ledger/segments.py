@@ -1,7 +1,7 @@
 """Segments: append-only files of lines in a folder. Each append is flushed to the disk (``fsync``) before it returns.
 
 The folder contains ``000001.jsonl``, ``000002.jsonl``, ... Each driver that opens the ledger for writing starts a new
-segment. Earlier segments do not change. Compaction replaces, for example, the segments up to 57 by one file,
+segment, and adds nothing to earlier ones. Compaction replaces, for example, the segments up to 57 by one file,
 ``000057.jsonl.gz``.
 
 A driver that is killed while it writes may leave a torn (incomplete) last line. Nothing depends on that line, since its
@@ -143,9 +143,9 @@ class Segments:
     def open(self, known: Callable[[], Checked | None] = lambda: None) -> None:
         """Lock the folder, cut a torn last line, compact old segments, and start a segment. Creates a missing folder.
 
-        ``known`` is called once the folder is locked. It returns the result of an earlier reading of the same content;
-        if it returns None, the content is read here. Raises UserError if another driver is writing or the ledger is
-        damaged. Then no segment has changed.
+        ``known`` is called after the folder was locked. It returns the result of an earlier reading of the same
+        content; if it returns None, the content is read here. Raises UserError if another driver is writing or the
+        ledger is damaged. Then no segment has changed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)
@@ -165,10 +165,12 @@ class Segments:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Context in which no other driver can write. Raises UserError if a driver is writing already."""
+        """Context in which no other driver can write. Raises UserError if a driver is writing already. If this user
+        cannot write to the folder, the folder is neither locked nor checked.
+        """
         try:
             lock = _locked(self.folder)
-        except OSError:  # the folder is read-only, so no driver can write to it
+        except OSError:  # for example, this user cannot write to the folder
             lock = None
         try:
             yield
@@ -219,7 +221,7 @@ class Segments:
             _write(self._segment, line)
             os.fsync(self._segment)
         except BaseException:
-            with suppress(OSError):  # if this fails, the next reader cuts the line
+            with suppress(OSError):  # if this fails, the next driver cuts the line
                 os.ftruncate(self._segment, self._size)
             raise
         self._size += len(line)

@@ -22,7 +22,7 @@ def chance_of_folds(values_xC: Values, folds: int, *, held_out: bool) -> tuple[V
     a call holds out (Nadeau and Bengio 2003; for several partitions Bouckaert and Frank 2004):
     rho / (1 - rho) = n_test / n_train = 1 / (k - 1).
 
-    Otherwise rho is the average share of training examples that two calls have in common. This share is
+    If not, rho is the average share of training examples that two calls have in common. This share is
     (k - 2) / (k - 1) for two calls of the same partition, and (k - 1) / k for calls of different partitions. For one
     partition the result equals the jackknife variance with one fold left out at a time: (k - 1)^2 / k s^2.
     """

@@ -12,9 +12,9 @@ squares on the C columns and on the factor's own K columns. The factor's p comes
 
 explained: the sum of squares that the K columns explain in addition to the C columns; left: the residual sum of
 squares. Without any effect, the share of cases with p below a level equals that level
-(``tests/search/statistics/test_forward_selection.py``). Equal responses are put in random order. Otherwise the residual
-sum of squares would be 0 if all observations with the same value of the factor had the same response. The F test would
-then be invalid.
+(``tests/search/statistics/test_forward_selection.py``). Equal responses are put in random order. If they had equal
+scores, the residual sum of squares would be 0 whenever all observations with the same value of the factor have the same
+response, and the F test would be invalid.
 """
 
 from collections.abc import Mapping, Sequence

@@ -21,8 +21,8 @@ def gain_of_more(scores: Sequence[float], more: float, *, best: int) -> float:
         E[max of n] - E[max of n - 1] = E[v_1 - v_2] / n,
 
     since the last draw is the best with probability 1 / n. If the tail is no heavier than an exponential one, the
-    expected normalised spacings j (v_j - v_{j+1}) do not increase towards the top (Barlow & Proschan, 1966). So E[v_1 -
-    v_2] is at most the mean of these spacings over the k best scores,
+    expected normalised spacings j (v_j - v_{j+1}) do not increase towards the top (Barlow & Proschan, 1966). So
+    E[v_1 - v_2] is at most the mean of these spacings over the k best scores,
 
         s = (v_1 + ... + v_k) / k - v_{k+1},
 

@@ -62,7 +62,7 @@ class Chances:
 
     ``marked``: the share of experiments that mark the difference. ``overstated``: the mean size of the difference in
     those experiments, as a multiple of the true difference (Gelman and Carlin's type M error, 2014); infinite if no
-    experiment marks it.
+    experiment marks it, or if the true difference is 0.
     """
 
     marked: float

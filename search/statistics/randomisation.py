@@ -25,7 +25,7 @@ def over_sentences(
     counts. ``generator``: draws the swaps. ``resamples``: the number of random swaps.
 
     The test asks whether *these* trained networks differ on other sentences, not whether networks of other seeds would
-    differ. A small difference between lucky seeds can be significant, so no mark depends on this p.
+    differ. A small difference between lucky seeds can be significant, so no mark of significance depends on this p.
     """
     from scipy.stats import permutation_test
 

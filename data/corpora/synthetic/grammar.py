@@ -96,7 +96,7 @@ class _Draft:
     """Draws one sentence, with a method for each phrase.
 
     ``_tense`` is the reading of every verb that has neither ending nor auxiliary and cannot be a noun. ``_timed`` is
-    whether the sentence has such a verb. If so, it must end in a time word.
+    whether the sentence has such a verb. If so, the sentence ends in a time word.
     """
 
     def __init__(self, random: np.random.Generator) -> None:

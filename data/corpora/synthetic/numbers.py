@@ -4,8 +4,8 @@ A text has T numbers x[0] ... x[T-1], each from 0 to 9. With one jump, the label
 formula for two jumps, at T = 21, is lost. The paper's networks read ``K = 10`` states back, so no jump may be longer
 than 10. Two reconstructions are consistent with this:
 
-``start``: a digit counts from the first of the last eleven numbers, as in the paper's example ``x[x[x[T-1]]]`` at T =
-11. Jumps go backwards: ``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``.
+``start``: a digit counts from the first of the last eleven numbers, as in the paper's example for T = 11,
+``x[x[x[T-1]]]``. Jumps go backwards: ``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``.
 
 ``window``: a digit points to one of the ten numbers before it, so T = 10 + 10 + 1 for two jumps: ``p = T-11 + x[T-1]``,
 ``q = p-10 + x[p]``, label ``x[q]``. The score of the paper's LSTM (26.4 %) fits this rule. Under ``start``, always

@@ -12,8 +12,9 @@ class Phrase:
     """Words in order, with their tags and their dependency tree. One word is the head of the phrase.
 
     ``words``: the words. ``tags``: the tag of each word. ``distances``: for each word, the position of its head minus
-    its own. It is 0 for the head of the phrase, and does not change when phrases are joined. ``relations``: the
-    relation of each word to its head. The head of the phrase has the relation to the word that will become its head.
+    its own; 0 for the head of the phrase. Joining phrases changes it only for the heads of dependents. ``relations``:
+    the relation of each word to its head. The head of the phrase has the relation to the word that will become its
+    head.
     """
 
     words: tuple[str, ...]

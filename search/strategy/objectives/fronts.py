@@ -75,7 +75,7 @@ class Fronts:
         return (alike[place] for place in net_order(alike))
 
     def place(self, point: Vector, *, most: int) -> int:
-        """The place of ``point``, which must be the point added last; ``most`` if the place is larger. The point wins
+        """The place of ``point``, or ``most`` if that is smaller. Call this only for the point added last, which wins
         ties in its epsilon-net.
         """
         before = self.before(rank := self.rank(point))

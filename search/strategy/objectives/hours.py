@@ -28,12 +28,14 @@ DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
 """
 
 OF_A_USER: Final = (Extended, Noted, Renamed)
-"""Events that a user causes, during a run or between two runs. So is ``Shortened`` if the user shortened the study. A
-study that is resumed after them has ``Resumed`` before its next event in ``DURING_A_RUN``.
+"""Events that a user causes, during a run or between two runs. ``Shortened`` is also such an event if the user
+shortened the study. A study that is resumed after them has ``Resumed`` before its next event in ``DURING_A_RUN``.
 """
 
 BY_A_USER: Final = "stopped by "
-"""The message of a trial that a user stopped begins so. No message of a trial that the limit of hours stopped does."""
+"""The beginning of the message of a trial that a user stopped. No message of a trial that the limit of hours stopped
+begins in this way.
+"""
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:

@@ -95,7 +95,7 @@ def best(points: Points, most: int) -> list[int]:
 
 
 def net(points: Points) -> list[int]:
-    """The indices of points in the order of their greedy epsilon-net. No point may dominate another.
+    """The indices of points in the order of their greedy epsilon-net. Call this only if no point dominates another.
 
     The first point is the best in the first objective. Each further point is the one with the largest distance to its
     nearest predecessor. Distances are Euclidean; each objective is scaled to [0, 1], and values that were not measured

@@ -29,8 +29,8 @@ from skipstack.search.ledger.events import (
 from skipstack.search.statistics.maxima import gain_of_more
 
 WORK: Final = (Proposed, Reused, Started, Begun, Reported, Used, Decided, Promoted, Retried, Ended)
-"""Events that occur while trials are trained. Time counts only between two consecutive events of these types; around
-other events the study may not have been running.
+"""Events that occur while trials are trained. The time between two consecutive events counts only if both are of these
+types: before or after other events, the study may have been at rest.
 """
 
 
@@ -97,7 +97,7 @@ class StoppingRule:
 
     def gain(self) -> Gain | None:
         """The expected gain of the next ``hours`` if it is too small for further trials. None if further trials are
-        worth it, or if the gain cannot be estimated yet.
+        worth it, or if the rule does not apply yet.
         """
         numbers = [number for number in range(self._prefix) if number in self._scores]
         scores, deviation = [self._scores[number] for number in numbers], self._seed_deviation

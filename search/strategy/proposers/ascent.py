@@ -14,7 +14,7 @@ from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
 from skipstack.search.strategy.proposers.regression import Process
 
 DRAWN, MUTATED = 384, 256
-"""The number of candidates drawn uniformly, and the number obtained by mutating the best known rows."""
+"""The number of candidates drawn by ``Encoding.random``, and the number obtained by mutating the best known rows."""
 
 CHANGED: Final = 3.0
 """The mean number of axes on which a mutation draws a new value."""

@@ -24,8 +24,8 @@ from skipstack.spaces.space import Space
 
 def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int, trials: int) -> Proposer:
     """Build the proposer of a study. ``seed``: the study's seed. ``objectives`` and ``trials``: the numbers of
-    objectives and trials of the study. Raises UserError if the proposer does not support the space, or if it is of the
-    user's own and its code is not loaded.
+    objectives and trials of the study. Raises UserError if the proposer does not support the space, or if it is the
+    user's own proposer and its code is not loaded.
     """
     match config:
         case EvolutionConfig():

@@ -28,7 +28,7 @@ MODULE: Final = "skipstack.search.strategy.proposers.conformance"
 """The path of this module, which is not ``__name__`` if it runs as a program."""
 
 LENGTH: Final = 14
-"""The number of trials of a history."""
+"""The number of trials in each study that the checks simulate."""
 
 FINITE: Final = Space(
     SpaceConfig.model_validate(
@@ -75,7 +75,7 @@ class ProposerSubject:
     objectives: int = 1
 
     def life(self, seed: int, proposer: Proposer | None = None) -> list["ProposerEvent"]:
-        """The events of ``LENGTH`` trials of ``proposer``; None means a new one."""
+        """The events of ``LENGTH`` trials of ``proposer``; None means a new proposer."""
         return list(live(proposer or self.make(), seed, LENGTH, objectives=self.objectives))
 
 
@@ -120,7 +120,7 @@ def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4, objectiv
 
 
 def replay(proposer: Proposer, event: ProposerEvent) -> None:
-    """Report an event to another proposer, with the point as a ledger has it: keys sorted."""
+    """Report an event to another proposer. The keys of the point are sorted, since their order must not matter."""
     if event.reason is None:
         proposer.proposed(event.number, json.loads(canonical_json(event.point)))
     else:

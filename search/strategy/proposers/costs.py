@@ -77,8 +77,8 @@ class Costs:
 
     def charged(self, number: int, cooled: int | None) -> "Charged | None":
         """The time penalty for the proposal of trial ``number``, to be subtracted from the logarithm of an acquisition
-        value. This divides the acquisition value by the predicted time of an epoch to the power of 1 - ``number`` /
-        ``cooled``.
+        value. This divides the acquisition value by t to the power of 1 - ``number`` / ``cooled``, where t is the
+        predicted time of an epoch.
 
         ``cooled``: the number of the first trial for which the time does not count; None means that the time never
         counts. Returns None if the time does not count or no time is recorded.

@@ -103,7 +103,7 @@ class Encoding:
         return spread_NE
 
     def random(self, source: np.random.Generator, count: int) -> Numbers:
-        """Draw ``count`` rows at random, with a value on every axis, drawn from the distribution of its domain."""
+        """Draw ``count`` rows, with a value on every axis. Each value is drawn as the axis's domain says."""
         uniform_ND = source.random((count, len(self._domains)))
         chosen, whole = self._chosen, self._steps > 0
         uniform_ND[:, chosen] = np.floor(uniform_ND[:, chosen] * self._widths[chosen])
@@ -114,8 +114,8 @@ class Encoding:
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
-        """Mutate rows, and return rows with a value on every axis. In each row, new values are drawn uniformly for all
-        inactive axes, and for some axes that are chosen at random: ``axes`` of them on average.
+        """Mutate rows, and return rows with a value on every axis. In each row, all inactive axes get new values, and
+        so do some axes that are chosen at random, ``axes`` of them on average. New values are drawn as in ``random``.
         """
         changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)

@@ -52,8 +52,10 @@ class HypervolumeImprovement:
     dominates, averaged over cases.
 
     The region that is not dominated is a union of disjoint boxes, and the objectives are modelled as independent. So
-    the expectation is a sum over boxes. A box from l to u contributes the product over objectives of E[max(0, y - l)] -
-    E[max(0, y - u)] (after Yang et al., 2019).
+    the expectation is a sum over boxes (after Yang et al., 2019). A box from l to u contributes, for a candidate with
+    the unknown values y, the product over objectives of
+
+        E[max(0, y - l)] - E[max(0, y - u)].
 
     ``values_SPK``: the values of the trials in each case; larger is better. ``reference_K``: the point from which the
     hypervolume is measured; only trials above it in every objective count.

@@ -71,8 +71,8 @@ class Parzen:
 
 @final
 class _Categories:
-    """The K kernels of a choice. The kernel at a known point gives the point's value the probability (1 + 1/K) / (1 +
-    V/K), and each other value 1/K / (1 + V/K). The last kernel is uniform.
+    """The K kernels of a choice. The kernel at a known point gives the point's value the probability
+    (1 + 1/K) / (1 + V/K), and each other value the probability 1/K / (1 + V/K). The last kernel is uniform.
     """
 
     def __init__(self, index_N: NDArray[np.int_], values: int) -> None:
@@ -134,8 +134,8 @@ class _Normals:
         return found_M
 
     def logs(self, position_M: Numbers) -> Numbers:
-        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). With a step, the
-        logarithm of the probability, which is -inf far from the kernel.
+        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). In a range with a
+        step, it is the logarithm of the value's probability, which is -inf far from the kernel.
         """
         away_MK = -np.abs(position_M[:, None] - self._at_K) / self._width_K  # ndtr is exact for negative numbers
         found_MK: Numbers = -0.5 * away_MK**2 - np.log(self._width_K * self._inside_K * np.sqrt(2 * np.pi))

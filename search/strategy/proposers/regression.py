@@ -118,7 +118,7 @@ def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begi
 class Process:
     """A Gaussian process conditioned on known values, and on drawn values of the running trials.
 
-    ``rows_NE``: the known rows. ``values_N``: their values. ``latest_RE``: the rows of running trials. All rows must be
+    ``rows_NE``: the known rows. ``values_N``: their values. ``latest_RE``: the rows of running trials. Pass all rows
     multiplied by the square roots of the kernel's weights. ``drawn_SR``: standard normal numbers. From them, the values
     of the running trials in each case are computed, given the known values.
     """

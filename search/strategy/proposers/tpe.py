@@ -71,7 +71,7 @@ class Tpe(Proposer):
     point is drawn at random.
 
     Departures from Optuna: with several objectives, Optuna cuts a rank by hypervolume and does not order stopped
-    trials. An axis that was active in no trial yet is drawn uniformly.
+    trials. An axis that was active in no ended or paused trial yet is drawn as its domain says.
     """
 
     def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:

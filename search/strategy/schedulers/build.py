@@ -24,7 +24,8 @@ RARE = ("resource", "maximum", "brackets")
 
 
 def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = frozenset(), *, seeds: int) -> Scheduler:
-    """Build the scheduler of a study. Raises UserError if ``config`` asks for more brackets than the rungs allow.
+    """Build the scheduler of a study. Raises UserError if ``config`` asks for more brackets than the rungs allow, or if
+    the user's own scheduler refuses the number of epochs.
 
     ``epochs`` and ``seeds``: the numbers of epochs and seeds of a trial that completes. ``spared``: the numbers of
     trials that are never stopped by a comparison.

@@ -43,12 +43,12 @@ class OwnScheduler(ABC):
     def continues(self, trial: int, curves: Mapping[int, Curve]) -> bool:
         """Whether ``trial`` continues after its last report; if not, it is stopped for good.
 
-        ``curves``: the reports of every trial so far, by its number: pairs of an epoch and its score, ascending by
-        epoch from 1; higher scores are better. Trials are in the order of their first reports. Running trials are among
+        ``curves``: maps the number of each trial to its reports so far, pairs of an epoch and its score, ascending by
+        epoch from 1. Higher scores are better. Trials are in the order of their first reports. Running trials are among
         them, and so are trials that have ended for any reason. All scores are finite.
 
-        This is not called after the last epoch of a trial, nor if the score is not finite: such a trial ends in any
-        case. The base config of the study continues, whatever is returned.
+        This is not called after the last epoch of a trial, nor after a score that is not finite: in both cases the
+        trial ends anyway. The base config of the study continues, whatever is returned.
         """
 
 
