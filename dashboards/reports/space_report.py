@@ -313,7 +313,7 @@ def _settings(records: Sequence[Numbers]) -> Table:
 
 
 def _rounded(count: int) -> str:
-    """An estimated number as text, rounded to three digits: the estimate has no more."""
+    """An estimated number as text, rounded to three digits, since the estimate is not more exact."""
     return _whole(round(count, min(0, 3 - len(str(count)))))
 
 

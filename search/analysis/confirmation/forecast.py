@@ -78,7 +78,7 @@ class Rounds:
 class Forecast:
     """The forecast of an ablation: its cost and its power.
 
-    ``trials``, ``most``: the minimum and the maximum number of trials; they differ if the ablation walks a path.
+    ``trials``, ``most``: the minimum and the maximum number of trials; they can differ only if it walks a path.
     ``seeds``, ``searched``: the number of seeds of a trial, in the ablation and in the search.
     ``seconds``: bounds of the training time if trials run one after another; None if the search has no times.
     ``resolution``, ``why``: the power, and the reason if it is None (unknown).

@@ -21,8 +21,8 @@ BUDGET: Final = 1 / 5
 class Goal:
     """The target of a simulation.
 
-    ``best``: the best score of all recorded curves. ``within``: a score that is lower by at most this counts as the
-    best. ``grid``: the total epochs of all recorded trials if none is stopped.
+    ``best``: the best score of the recorded curves that do not diverge. ``within``: a score that is lower by at most
+    this counts as the best. ``grid``: the total epochs of all recorded trials if none is stopped.
     """
 
     best: float

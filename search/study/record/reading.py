@@ -33,7 +33,7 @@ def space_of(folder: StudyFolder) -> Mapping[str, Any]:
 
 
 def is_finished(path: Path) -> bool:
-    """Whether the search in the folder ``path`` is finished. Raises UserError as ``read_study`` does."""
+    """Whether the search in the folder ``path`` is finished. Raises UserError for no study or a damaged ledger."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     if next(iter(ledger.replay()), None) is None:
         raise _empty(path)
