@@ -196,7 +196,7 @@ def side_effect_lines(space: Space, base: Subject) -> Iterator[str]:
 
 
 def _where(space: Space, condition: Condition) -> str:
-    """A condition in words, with full paths of axes, such as ``depth is 1 or 2 and composition is 0``."""
+    """A condition in words, with full paths of axes, such as ``model.stack.depth is 1 or 2``."""
     return " and ".join(
         f"{path} is {' or '.join(short_name(space.domains[path], value) for value in allowed)}"
         for path, allowed in condition
