@@ -30,7 +30,7 @@ def unchecked() -> AbstractContextManager[None]:
 
 
 def words(chart: Any) -> str:
-    """Join the title of a chart and the sentences below it into one text for screen readers."""
+    """Join the title of a chart and the sentences below the title into one text for screen readers."""
     title, *sentences = [" ".join(lines) for lines in (chart.title.text, chart.title.subtitle)]
     return " ".join([f"{title}.", *sentences]).strip()
 

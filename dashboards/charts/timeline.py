@@ -30,7 +30,7 @@ def timeline(spans: pd.DataFrame) -> Any:
     and measuring that overlap in time are on different lines. All waiting is on one line.
 
     ``spans`` has a row for each period, with the columns ``trial``, ``phase`` (training, measuring or waiting),
-    ``began`` and ``until`` (in seconds of the same clock), and ``state`` (why the trial ended or paused).
+    ``began`` and ``until`` (in seconds of the same clock), and ``state`` (how the period ended, or what it is now).
     """
     ordered = spans.sort_values(["began", "trial"], kind="stable")
     waits = ordered["phase"] == "waiting"

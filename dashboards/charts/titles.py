@@ -1,4 +1,4 @@
-"""Creates the titles of charts' axes, with units, and the sentences below charts."""
+"""Creates the titles of axes, with units, and the sentences that stand below a chart's title."""
 
 from collections.abc import Iterable
 from math import ceil, isfinite, log10

@@ -58,7 +58,8 @@ def log(
 def _follow(file: LogFile, folder: StudyFolder, trial: int, ablation: int | None) -> None:
     ledger, past, ended = Ledger(folder.ledger), Following(folder.ledger), False
     while True:
-        runs = ledger.is_written  # looked up first, so that the events below are all that an ended process wrote
+        # Looked up before the events are read: if it is False, the process wrote nothing after them.
+        runs = ledger.is_written
         for event in past.events():
             ended = ended or _ends(event, trial, ablation)
         sys.stdout.write(file.news())

@@ -31,7 +31,7 @@ def next_steps(
     addresses of views in a browser.
 
     ``path``: the folder of the study. ``record``: the study. ``private_runs``: whether the MLflow store is in the
-    study's folder. ``pages``: the addresses of views of the study's runs in a browser, by name; empty if none is known.
+    study's folder. ``pages``: the address of each view of the study in MLflow, by its name; empty if none is known.
     ``data``: the folders of the study's corpora. ``code``: the files of the user's own code that the study uses.
     """
     folder = str(path)
@@ -55,8 +55,8 @@ def next_steps(
 
 
 def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:
-    """Lines that say how to see a study's runs in a browser: the addresses in ``pages``, by name. If the MLflow store
-    is in the study's folder, a command comes first.
+    """Lines that say how to see a study's runs in a browser: the addresses of the views in ``pages`` (``next_steps``).
+    If the MLflow store is in the study's folder, a command comes first.
     """
     looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
     return [ALSO, *looks] if looks else []
@@ -74,7 +74,7 @@ def of_registered(store: str, model: str, *, is_served: bool) -> str:
 
 
 def seen(pages: Mapping[str, str]) -> Iterator[str]:
-    """Yield lines with the addresses of a study's views in a browser, by the names of the views."""
+    """Yield lines that tell where the views of a study are in MLflow. ``pages``: as in ``next_steps``."""
     if pages:
         yield "in MLflow:"
         yield from (f"  {name}: {page}" for name, page in pages.items())

@@ -145,7 +145,8 @@ def run_option(name: str) -> Any:
 
 def _given(name: str) -> Any:
     """The type with which Typer parses the run option ``name``. It includes None, since an option may be left out.
-    Integers, flags and choices have their own types. Any other option is a text, which ``RunOptions`` parses.
+    Integers, flags and choices have their own types. An option that may be repeated is a list of texts. Any other
+    option is a text, which ``RunOptions`` parses.
     """
     kind, _ = KINDS[name]
     if get_origin(kind) is Sequence:

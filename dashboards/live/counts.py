@@ -84,9 +84,7 @@ class _Tally:
         self._epochs = self._tested = 0
 
     def note(self, event: Event) -> None:
-        """Mark the trials that an event changes, so that they are counted again. The record must already contain the
-        event.
-        """
+        """Mark the trials that an event changes, to be counted again. Call this once the record has the event."""
         if isinstance(event, Extended | Interrupted | Resumed):
             self._stale |= set(self._record.trials)  # these events can change the state of every trial
         elif (number := getattr(event, "trial", None)) is not None:

@@ -44,8 +44,9 @@ class Progress:
     is written to the ledger.
 
     ``record``: the study with all earlier events; this object adds the further events to it. ``folder``: the study's
-    folder, for the paths of trials' logs. None means that no logs are named. ``clock``: returns the time in seconds,
-    and is the only source of time. ``console``: where to print, by default stderr. If stderr is lost, nothing is shown.
+    folder, for the commands that print trials' logs. None means that no logs are named. ``clock``: returns the time in
+    seconds, and is the only source of time. ``console``: where to print, by default stderr. If stderr is lost, nothing
+    is shown.
 
     Nothing is written to stdout. The terminal is restored however the block ends.
     """

@@ -15,8 +15,8 @@ NAMED = 5
 
 
 def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Report:
-    """Add a last part to a report's details. It names the trials that each kind of fault ended, and the commands that
-    print their logs.
+    """Add a last part to a report's details. It names up to ``NAMED`` trials that each kind of fault ended, and the
+    commands that print their logs.
 
     ``trials``: the table of the study's trials. A kind of fault is left out if none of its trials has a log.
     """

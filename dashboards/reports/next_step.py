@@ -50,7 +50,7 @@ class NextStep:
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
-    """The commands to type next. If no trial has a score, remedies for the failures come first.
+    """The commands to type next; if the study is finished without a score, remedies for the failures instead.
 
     ``seen``: the exploration of the search. ``folder``: the study's folder, as shown in the commands.
     """

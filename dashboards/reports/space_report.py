@@ -196,7 +196,7 @@ def side_effect_lines(space: Space, base: Subject) -> Iterator[str]:
 
 
 def _where(space: Space, condition: Condition) -> str:
-    """A condition in words, with full paths of axes, such as ``depth is 1 or 2 and composition is 0``."""
+    """A condition in words, with full paths of axes, such as ``model.stack.depth is 1 or 2``."""
     return " and ".join(
         f"{path} is {' or '.join(short_name(space.domains[path], value) for value in allowed)}"
         for path, allowed in condition
@@ -313,7 +313,7 @@ def _settings(records: Sequence[Numbers]) -> Table:
 
 
 def _rounded(count: int) -> str:
-    """An estimated number as text, rounded to three digits: the estimate has no more."""
+    """An estimated number as text, rounded to three digits, since the estimate is not more exact."""
     return _whole(round(count, min(0, 3 - len(str(count)))))
 
 

@@ -68,8 +68,9 @@ def _report(
 
 
 def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), *, folder: str = DIR) -> Report:
-    """The report of a search and of the study's confirmed ``tables``. The table that decides the verdict comes before
-    the search; the others are in the details. ``seen``: the exploration of the search.
+    """The report of a search and of the study's ``tables`` of rows fixed in advance. One table comes before the search:
+    the table that decides the verdict or, if none does, the study's own table (``first_shown``). The others are in the
+    details. ``seen``: the exploration of the search.
     """
     from skipstack.dashboards.reports.exploration.report import exploration_report
 

@@ -67,8 +67,8 @@ def in_a_sentence(verdict: Verdict) -> str:
 
 def answers(verdict: Verdict) -> tuple[str, ...]:
     """A line for each axis that a confirmed table tests: the gain of its change, and whether the change helps or harms.
-    If a change is not shown to do either, the line says how large its gain or loss may still be. Empty for other
-    verdicts.
+    If a change is not shown to do either, the line says how large its gain or loss may still be. For an ablation, a
+    line also gives the reason for each axis that was not tested. Empty for other verdicts.
     """
     match verdict:
         case WinnerTested():
@@ -359,8 +359,8 @@ def _amount(difference: float, measure: Measure, *, unit: bool = True) -> str:
 
 
 def _with_half(row: ConfirmedRow, measure: Measure, *, unit: bool = True) -> str:
-    """The gain of a row, with half of the interval that decides its mark (which it must have), such as ``-6.21 ± 1.10
-    points``.
+    """The gain of a row, with half of the interval that decides its mark, such as ``-6.21 ± 1.10 points``. Call this
+    only for a row with an interval.
     """
     assert row.gain is not None, "the row has a gain"
     return f"{gained(row.gain.value, row.half, measure)}{' points' if unit and measure.in_points else ''}"

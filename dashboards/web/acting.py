@@ -81,7 +81,7 @@ def act(view: View, given: Mapping[str, str]) -> str:
 
 
 def forms(view: View) -> Iterator[Element]:
-    """Yield the forms with which a reader may act on a study."""
+    """Yield the forms with which a reader acts on a study; without the right to act, a sentence on how to get it."""
     yield heading("Change what runs")
     if not view.acts:
         printed = "the address with a token that `skipstack dashboard` printed"

@@ -40,7 +40,7 @@ class Batcher(Generic[Item, Answer]):
                 found = iter(await run_in_threadpool(self._answers, [item for items, _ in batch for item in items]))
                 for items, future in batch:
                     own = [next(found) for _ in items]
-                    if not future.done():  # else its request was cancelled
+                    if not future.done():  # it is done if its request was cancelled
                         future.set_result(own)
             except Exception as error:  # noqa: BLE001 (raised in the requests)
                 for _, future in batch:

@@ -52,8 +52,8 @@ def document(view: View, sections: Sequence[Section], *, version: str, charts: s
 
 
 def section_html(view: View, section: Section) -> str:
-    """The HTML of a section's elements. A chart is an empty figure with the chart's address, from which the page's
-    script fetches and draws it.
+    """The HTML of a section's elements. A chart becomes a figure with the chart's heading and address, from which the
+    page's script fetches the chart to draw it.
     """
     html = "".join(_elements(view, section))
     return html if view.page == STUDIES else linked(html, view.trial, section.ablation)

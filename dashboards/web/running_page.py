@@ -289,7 +289,7 @@ def _log_size(view: View) -> int:
 
 def _logged(view: View, standing: StudyNow) -> int:
     """The trial whose log is shown: the trial in the address, or else the trial of the last fault, or else the first
-    trial in training.
+    trial in training, or else trial 0.
     """
     first = standing.faults[-1].trial if standing.faults else min(standing.running, default=0)
     return view.number("trial", first)

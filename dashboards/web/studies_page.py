@@ -41,7 +41,9 @@ NEWEST: Final = "-last event"
 """The default order of the studies: the study with the latest event first."""
 
 AT_ONCE: Final = 20
-"""The maximum number of studies that are read at once. The page fetches further studies in groups of this size."""
+"""The maximum number of studies that are read at once: the page fetches more studies in groups of this size. There is
+no maximum for an order that is known only once all studies are read.
+"""
 
 LONGEST: Final = 160
 """The maximum number of characters of a verdict that are shown."""

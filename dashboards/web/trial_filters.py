@@ -51,7 +51,7 @@ def short_names(seen: "Exploration") -> dict[str, str]:
 
 
 def chosen_of(view: View, seen: "Exploration") -> Chosen:
-    """The trials and axes that the address of a page chooses. Entries that the study does not have are ignored."""
+    """The trials and axes that the address of a page chooses. Values and axes that the study lacks are ignored."""
     trials, short = seen.seen.trials, short_names(seen)
     states, values = view.every("states"), _values_of(seen, short)
     only = [values[each] for each in view.every("only") if each in values]

@@ -30,7 +30,9 @@ class View:
 
     @property
     def study(self) -> str:
-        """The name of the study, or the only study if the address names none. Raises UserError if there is none."""
+        """The name of the study in the address or, without one, of the only study. Raises UserError if the address
+        names an unknown study, or none although there is not exactly one.
+        """
         name = self.one("study") or (next(iter(self.studies)) if len(self.studies) == 1 else "")
         if not name:
             raise UserError("no study is chosen (allowed: one of the list of studies)")
@@ -52,7 +54,9 @@ class View:
         return self.every(name)[-1] if self.every(name) else default
 
     def number(self, name: str, default: int) -> int:
-        """The last value of a parameter as a number. Raises UserError if it is not a number."""
+        """The last value of a parameter as a whole number; ``default`` without the parameter. Raises UserError if the
+        value is not made of digits, or has more than ``DIGITS``.
+        """
         text = self.one(name, str(default))
         if not text.isdecimal() or len(text) > DIGITS:
             raise UserError(f"{name}: got {text!r} (allowed: a number from 0)")

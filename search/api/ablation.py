@@ -76,12 +76,12 @@ def prepare_ablation(
 
 
 def prepare_next_part(path: Path, *, code: Sequence[Path] = ()) -> PreparedAblation | None:
-    """Prepare the next part of the last ablation of the study in the folder ``path``: the search of another arm
+    """Prepare the part that follows the last part so far of the study's last ablation: the search of another arm
     (``Tuning``), the comparison of the arms, or a round with further seeds. Returns None if the study has no ablation,
-    if the last one is not finished, or if it has no further part.
+    if that last part is not finished, or if no part follows it.
 
-    ``code``: as in ``prepare_ablation``. Raises UserError as ``read_study``, ``load_constraints``, ``load_code``,
-    ``first_events`` and ``next_part`` do.
+    ``path``: the study's folder. ``code``: as in ``prepare_ablation``. Raises UserError as ``read_study``,
+    ``load_constraints``, ``load_code``, ``first_events`` and ``next_part`` do.
     """
     if (last := last_ablation(path)) is None or not last.may_go_on:
         return None

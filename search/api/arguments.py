@@ -65,7 +65,7 @@ CHECKS: Final[Mapping[str, Check]] = {
 """The check of each argument, by its name."""
 
 REQUIRED: Final = frozenset({"study", "folder", "bundle", "table", "score"})
-"""The arguments that may not be None."""
+"""The arguments that must not be None."""
 
 
 def check_arguments(**given: object) -> None:

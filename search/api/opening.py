@@ -72,7 +72,7 @@ def rehearsed(
 
     Raises UserError as ``open_study`` does. A named corpus that this machine lacks is no error, since a study may be
     described before its corpus is fetched. Missing corpus files of a ``preset`` are no error either, since some presets
-    leave their files to the user. ``absent`` names the missing corpus or file.
+    leave their files to the user. ``Rehearsal.absent`` then names the missing corpus or file.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
         folder, absent = StudyFolder(Path(scratch)), None

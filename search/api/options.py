@@ -214,7 +214,8 @@ class Execution(RunOptions):
 def cluster(address: str | None) -> str | None:
     """Return the address of the Ray cluster that a study joins, or None if it starts a new cluster. ``auto`` means the
     cluster in ``RAY_ADDRESS`` or, if that is not set, a cluster that runs on this machine. ``address``: the option
-    ``--address``. Without it, the study joins the cluster in ``RAY_ADDRESS``, if set.
+    ``--address``. Without it, the study joins the cluster in ``RAY_ADDRESS``, if set. ``local`` as either of them means
+    a new cluster.
     """
     if address is None and os.environ.get(CLUSTER) not in (None, "", "local"):
         return "auto"

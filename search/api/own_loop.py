@@ -61,8 +61,9 @@ class OwnLoop:
         """The next trial to train; None if there is none now. Once all trials that ``ask`` returned have ended, None
         means that the study has no more trials.
 
-        Trials that an earlier loop left open come first. A paused trial is returned again once it is promoted. If the
-        study has ended, raises the exception that ended it, such as one for a full disk, or otherwise UserError.
+        Trials that an earlier loop left open come first. A paused trial is returned again once it is promoted. If an
+        exception has ended the study, such as one for a full disk, raises it. Raises UserError if the study has ended
+        without an exception.
         """
         with self._engine.turn:
             driver = self._driver()

@@ -74,7 +74,7 @@ from skipstack.spaces.trial import TrialConfig
 
 LONGEST_NOTE: Final = 5000
 LONGEST_TITLE: Final = 200
-"""The maximum numbers of characters of a note and of a title."""
+"""The maximum numbers of characters: ``LONGEST_NOTE`` of a note, ``LONGEST_TITLE`` of a title."""
 
 
 @dataclass(slots=True)
@@ -103,8 +103,8 @@ class Run:
     recorded: bool = False
     """Whether MLflow has all events of the study; known once the run has ended."""
     addresses: dict[str, str] = field(default_factory=dict)
-    """The addresses of the study in MLflow, if the study was finished and in MLflow's store before this run; else
-    empty.
+    """The addresses of the study in MLflow, if the study was finished and in MLflow's store before this run;
+    otherwise empty.
     """
 
     def folders(self, record: StudyRecord) -> list[Path]:
@@ -563,7 +563,7 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str 
         named()  # raises for kernels of an unknown name
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
         if is_installed("mlflow"):  # MLflow is imported in a process of its own, while the engine starts
-            execution.runs(StudyFolder(path))  # raises UserError if no store can be in this folder
+            execution.runs(StudyFolder(path))  # only for its UserError: some paths have no SQLite address
             run.tracker = TrackingProcess()
             ending.callback(run.tracker.end)
         engine = execution.start(_runs_of(run, path))

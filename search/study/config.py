@@ -150,7 +150,7 @@ class SearchConfig(Frozen):
 
     @property
     def lane_seeds(self) -> range:
-        """The seeds of a trial, all of them even if seeds race and it is stopped before all are trained. With
+        """All seeds that a trial may train, even if seeds race and it is stopped before the last of them. With
         ``replicates``, the numbers of its calls.
         """
         return self.repeated.calls(range(self.first_seed, self.first_seed + self.seeds))
@@ -175,8 +175,8 @@ class StudyConfig(Brief):
     """
     about: str = ""
     removed: Annotated[dict[str, tuple[str, ...]], UNSAID] = Field(default_factory=dict)
-    """The axes and constraints that were removed because a setting or a later file changed a path on which they depend:
-    it fixed the path, or gave its axis fewer values (``spaces/dependents.py``). They are listed by this path.
+    """The axes and constraints that were removed, by the path on which they depend: a setting or a later file fixed
+    this path, or gave its axis fewer values (``spaces/dependents.py``).
     """
     space: SpaceConfig
     search: SearchConfig = SearchConfig()

@@ -48,7 +48,8 @@ the states of generators.
 
 def upgrade(folder: Path) -> list[str]:
     """Rewrite the files in a study's ``folder`` that have an earlier format, and return a sentence for each of them.
-    Raises UserError if there is no study, if a driver writes the study, and for damaged files, which stay unchanged.
+    Raises UserError if there is no study, if a driver writes the study, and if a file of the ledger is damaged. Damaged
+    files stay unchanged.
     """
     study = StudyFolder(folder)
     if not study.ledger.is_dir():

@@ -53,7 +53,7 @@ def first_shown(tables: Tables) -> int | None:
 
 
 def one_report(reports: Sequence[Report], first: int | None = None) -> Report:
-    """Join the reports of several confirmed tables. A single report is returned unchanged.
+    """Join the reports of several tables of rows. A single report is returned unchanged.
 
     ``first``: the position of the report whose verdict is shown; None if there is none.
     """
@@ -73,11 +73,11 @@ def one_report(reports: Sequence[Report], first: int | None = None) -> Report:
 
 
 def with_confirmed(explored: Report, reports: Sequence[Report], first: int | None) -> Report:
-    """The report of a search with its confirmed tables. The table at position ``first`` is shown before the search, and
-    all others become details.
+    """The report of a search, with the tables of rows that were fixed in advance. The table at position ``first`` is
+    shown before the search, and all others become details.
 
-    ``explored``: the report of the search. ``reports``: the reports of the confirmed tables. The CSV has only the
-    results of the search.
+    ``explored``: the report of the search. ``reports``: the reports of the tables. The CSV has only the results of the
+    search.
     """
     if not reports:
         return explored

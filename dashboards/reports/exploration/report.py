@@ -65,8 +65,8 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     Everything else is in the details.
 
     ``seen``: the exploration of the search. ``by``: the axes that the user chose. If there are any, the table of values
-    is on the page instead of in the details. ``tables``: the confirmed tables of the study. They may decide the
-    verdict; ``with_confirmed`` adds them to the report. ``folder``: the study's folder, as shown in suggested commands.
+    is on the page instead of in the details. ``tables``: the study's tables of rows fixed in advance. They may decide
+    the verdict; ``with_confirmed`` adds them to the report. ``folder``: the study's folder, as shown in commands.
     """
     more, found = contents(seen), verdict(seen, tables)
     confirmed = _confirmed(seen, found)

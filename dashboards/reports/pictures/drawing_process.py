@@ -108,7 +108,7 @@ DRAWING: Final = DrawingProcess()
 
 
 def serve(link: Link) -> None:
-    """Run the loop of the child process: answer each specification from ``link`` with a picture or an error."""
+    """Run the loop of the child process: answer each request from ``link`` with a picture, a script or an error."""
     from skipstack.dashboards.charts import rendering
 
     rendering.load()

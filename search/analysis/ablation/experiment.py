@@ -63,8 +63,8 @@ def experiment(
     - a corpus is unknown, is named twice or does not fit the base, or the study itself varies its corpus;
     - no winner (one of the best configs) has a change at a path in ``without``;
     - another search has another base or no scored trial, or its best config cannot be expressed on the study's axes;
-    - ``until_decided`` is given for a study with replicates, for several corpora, or with ``most_seeds`` that is not
-      above ``seeds``, or is too large;
+    - ``until_decided`` is given for a study with replicates or for several corpora;
+    - ``until_decided`` is given, and ``most_seeds`` is not above ``seeds``, or is above ``SEEDS_OF_A_SEARCH``;
     - ``tuned_axes`` or ``arms`` raises it.
     """
     if not (best := record.ranked()[: options.top]):

@@ -14,9 +14,7 @@ from skipstack.search.study.record.folder import StudyFolder
 
 
 def parts_of(place: int) -> int:
-    """Return the number of equal parts of the level, of which the ablation at this ``place`` in its family gets one.
-    Places count from 1.
-    """
+    """Return n if the ablation at this ``place`` in its family is tested at 1 / n of the level. Places count from 1."""
     return place * (place + 1)
 
 

@@ -24,8 +24,8 @@ def first_events(
 
     The events are its opening, its prepared corpora and its plan. ``ready``: the events of the corpora that the study
     has prepared already, by the identity of the corpus's config. ``folder``: the study's folder.
-    ``data_dir``, ``corpus_folder``: as in ``prepared``. ``clock``: returns the time in Unix seconds. Raises UserError
-    as ``prepared`` does.
+    ``data_dir``, ``corpus_folder``: as in the function ``prepared`` of ``preparation.py``. ``clock``: returns the time
+    in Unix seconds. Raises UserError as ``prepared`` does.
     """
     opened = StudyOpened(time=clock(), study=made.study.model_dump(mode="json"), code_version=code_version())
     wanted = [identity(needed.corpus) for needed in needs(made.study.space)]

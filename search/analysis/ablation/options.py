@@ -18,8 +18,8 @@ class AblationOptions:
     ``top``: the number of winners: the best configs in the ranking of the search.
     ``corpus``: names of corpora, or ``own``. Empty means the study's own corpus.
     ``path``: whether to train the greedy path from the base to the best config as well.
-    ``without``: texts, each with one path or several joined by commas. For each text and each winner there is a row, in
-    which all changes of the winner at the text's paths are taken back.
+    ``without``: texts, each with one path or several joined by commas. For each text and each winner with changes at
+    the text's paths there is a row, in which all these changes are taken back.
     ``parts``: whether each single change of a winner gives rows as well.
     ``until_decided``: whether rows get further seeds until they are decided, up to ``at_most`` (None: ``MOST_SEEDS``).
     ``retune``: the number of trials with which each row is tuned again before the comparison; None to tune none.

@@ -77,11 +77,13 @@ class PaperComparison:
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
     """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
-    Our result for a row is the trial that has the network of the study's base with exactly the row's values: ``has``
-    or, without such a trial, ``has`` overridden by ``otherwise``. So other axes do not confound the comparison. If no
-    scored trial has this network, our result is empty. Our gains have intervals if the study is a confirmation by
-    design (``designs.py``). If our test set is the paper's own, both were measured on the same sentences, which are
-    then no source of chance: the intervals are over seeds alone.
+    Our result for a row is the best trial whose network differs from that of the study's base by the row's values only.
+    So other axes do not confound the comparison. The row's values are ``PaperRow.has``. If no scored trial has them,
+    the values of ``otherwise`` replace theirs. If no scored trial has those either, our result is empty.
+
+    Our gains have intervals if the study is a confirmation by design (``designs.py``). If our test set is the paper's
+    own, both results are about the same sentences, which are then no source of chance: the intervals are over seeds
+    alone.
     """
     base = as_network(record.study.space.base)
     same_test_set = isinstance(base.data.corpus, NamedCorpus) and base.data.corpus.name == table.test_set

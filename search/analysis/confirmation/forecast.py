@@ -78,7 +78,7 @@ class Rounds:
 class Forecast:
     """The forecast of an ablation: its cost and its power.
 
-    ``trials``, ``most``: the minimum and the maximum number of trials; they differ if the ablation walks a path.
+    ``trials``, ``most``: the minimum and the maximum number of trials; they can differ only if it walks a path.
     ``seeds``, ``searched``: the number of seeds of a trial, in the ablation and in the search.
     ``seconds``: bounds of the training time if trials run one after another; None if the search has no times.
     ``resolution``, ``why``: the power, and the reason if it is None (unknown).
@@ -159,8 +159,9 @@ def most(proposer: ListedConfig | PathConfig, rows: Sequence[ListedRow]) -> int:
     """Return the maximum number of trials of an ablation with these ``rows``.
 
     If the ablation walks a path, each step on each corpus adds one trial for each change that remains. The trials of
-    the base and of the winner, at its ends, are among the listed points. So are those of the first step and of the last
-    but one, if the rows include each single change, made in the base and taken back from the winner.
+    the base and of the winner, with which the path begins and ends, are among the listed points. So are those of the
+    first step and of the last step but one, if the rows include each single change, made in the base and taken back
+    from the winner.
     """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)

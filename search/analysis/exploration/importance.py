@@ -97,8 +97,8 @@ def _squares(scores: "pd.Series[float]") -> float:
 
 
 def _fanova(expected: "pd.Series[float]", points: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
-    """Return the share of each axis that has several values in ``points``; empty for fewer than three points. All
-    ``axes`` must be active in all points.
+    """Return the share of each axis that has several values in ``points``; empty for fewer than three points. Call
+    this only with ``axes`` that are active in all points.
     """
     axes = {axis: domain for axis, domain in axes.items() if points[axis].nunique() > 1}
     if len(points) <= 2 or not axes:

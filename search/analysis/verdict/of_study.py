@@ -19,11 +19,13 @@ from skipstack.spaces.short_names import value_name
 from skipstack.spaces.space import Space
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
-"""Confirmed tables, each with the record of its trials, which is the record of the study or of one of its ablations."""
+"""Tables of rows that were fixed in advance, each with the record of its trials: the record of the study or of one of
+its ablations.
+"""
 
 
 def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
-    """Return the verdict on a study. ``seen``: the analysis of its search; ``tables``: all its confirmed tables."""
+    """Return the verdict on a study. ``seen``: the analysis of its search; ``tables``: its tables of rows."""
     if (decisive := decisive_table(tables)) is not None:
         return of_table(*tables[decisive])
     ended = sum(count for end, count in seen.ends.items() if end not in ("running", "paused"))

@@ -76,7 +76,7 @@ class WinnerTested:
 
     ``corpus``: the corpus of all numbers; empty if there is a single corpus. Otherwise it is the text for the mean over
     all corpora. If no row has such a mean, it is the last corpus.
-    ``kept``: the short names of the axes on which the winner does not differ from the base; no change of them was
+    ``kept``: the short names of the axes on which the winner does not differ from the base; empty if no change was
     tested. ``left_out``: the reasons why changes of the winner were not taken back, by the short names of their axes.
     ``seeds_to_show``: as in ``Confirmation``.
     """

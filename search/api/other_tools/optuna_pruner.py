@@ -28,7 +28,7 @@ class OptunaPruner(BasePruner):
         self._rungs = SteppedAsha(*self._options).rungs
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
-        """Whether the trial should end after its last report. Its earlier reports are not judged again."""
+        """Whether the trial should end after its last report. Its earlier reports are not compared again."""
         if not all(map(isfinite, trial.intermediate_values.values())):
             return True
         steps = _at_rungs(trial, self._rungs)

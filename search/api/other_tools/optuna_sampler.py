@@ -51,7 +51,7 @@ class OptunaSampler(BaseSampler):
         return OptunaSampler, self._options
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the parameters that all completed and pruned trials had, except those with a single possible value."""
+        """Return the parameters of Optuna's intersection search space, except those with a single possible value."""
         shared = intersection_search_space(study.get_trials(deepcopy=False), include_pruned=True)
         return {name: distribution for name, distribution in shared.items() if not distribution.single()}
 

@@ -109,12 +109,12 @@ class Room:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """The expected cost of a study in one case. All fields after ``epochs`` are None if nothing could be measured.
+    """The expected cost of a study in one case. All fields after ``epochs`` are None if the hours are not estimated.
 
     ``case``: as in ``EpochTotals``. ``epochs``: the sum over all trials. ``hours``: the sum of the training hours.
-    ``error``: the standard error of ``hours``, which are estimated from a few drawn configs; None if only one config
-    was drawn. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the wall-clock hours if all slots are
-    busy, but at least the hours of the base trial. ``trials_an_hour``: the number of trials divided by ``elapsed``.
+    ``error``: the standard error of ``hours``, which are estimated from a few drawn configs; None if only one of many
+    configs was drawn. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the wall-clock hours if all slots
+    are busy, but at least the hours of the base trial. ``trials_an_hour``: the number of trials divided by ``elapsed``.
     """
 
     case: Literal["best", "typical", "worst"]

@@ -14,15 +14,15 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.study_record import StudyRecord
 
 BUDGET: Final = 1 / 5
-"""``Repeated.regret_early`` is measured after this fraction of the epochs ``Goal.grid``."""
+"""``Repeated.regret_early`` is measured after this fraction of the epochs of all recorded trials (``Goal.grid``)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Goal:
     """The target of a simulation.
 
-    ``best``: the best score of all recorded curves. ``within``: a score counts as the best if it is lower by at most
-    this. ``grid``: the total epochs of all recorded trials if none is stopped.
+    ``best``: the best score of the recorded curves that do not diverge. ``within``: a score that is lower by at most
+    this counts as the best. ``grid``: the total epochs of all recorded trials if none is stopped.
     """
 
     best: float
@@ -35,7 +35,7 @@ class Goal:
         return math.inf if moment is None else moment.epochs
 
     def regret(self, course: Trajectory, epochs: float = math.inf) -> float:
-        """The best score minus the incumbent's score after ``epochs`` epochs. Infinite without an incumbent."""
+        """The best score minus the incumbent's after ``epochs`` epochs, at least 0. Infinite without an incumbent."""
         score = course.after(epochs)
         return math.inf if score is None else max(self.best - score, 0.0)
 
@@ -60,8 +60,8 @@ class Repeated:
 
     ``trials``: the number of trials of one simulation. ``epochs``: the epochs of all trials of a simulation.
     ``until_found``: the epochs until the incumbent reaches the best recorded score for good. ``found``: the number of
-    seeds for which the incumbent reaches it. ``regret_early``: the best recorded score minus the incumbent's score,
-    after the fraction ``BUDGET`` of the grid's epochs. ``regret_at_end``: the same at the end.
+    seeds for which it does. ``regret_early``: the best recorded score minus the incumbent's score, after the fraction
+    ``BUDGET`` of the epochs ``Goal.grid``. ``regret_at_end``: the same difference at the end.
     """
 
     proposer: str

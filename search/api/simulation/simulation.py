@@ -38,7 +38,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.trial import as_network
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
-"""The names of schedulers that ``with_scheduler`` accepts."""
+"""The names of schedulers that ``with_scheduler`` accepts for any study."""
 
 NOWHERE = Path("simulation")
 """The path of a simulated study's folder, to which nothing is written."""
@@ -177,7 +177,7 @@ def simulated(
     ``suggested``: recorded points to try first.
     """
     trials = min(search.trials, len(recorded.points))
-    # Both count hours on the machines of the recorded study, not simulated time.
+    # The options ``hours`` and ``enough`` count time on the machines of the recorded study, not simulated time.
     unlimited = search.model_copy(update={"trials": trials, "hours": None, "enough": None})
     study = record.study.model_copy(update={"search": unlimited})
     assert record.opened is not None

@@ -23,7 +23,7 @@ class Translated:
 
     ``config``: its config with the new study's corpus. ``point``: its point in the new study's space. ``similarity``:
     the similarity of its corpus to the new study's corpus. It is None if scores are comparable: both corpora have the
-    same content, or the trial calls a function.
+    same content and measure, or the trial calls a function.
     """
 
     config: Subject
@@ -57,8 +57,8 @@ class Translation:
     def _function(subject: Subject, base: FunctionConfig) -> Subject:
         """Translate the config of a function. Raises UserError if the functions or their directions differ.
 
-        Functions are the same if their sources are the same. A trial of another tool has no source; the user who names
-        such trials states that they called the same function.
+        Functions are the same if their sources are the same. A trial of another tool has no source, and is taken to
+        have called the same function.
         """
         own = base.function
         if not isinstance(subject, FunctionConfig) or subject.function.source not in (own.source, ELSEWHERE):

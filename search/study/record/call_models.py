@@ -2,7 +2,7 @@
 
 A model is stored in the folder of its trial, in a folder such as ``models/seed-0/00000003-0001-000001/``. The last part
 of this path gives the epoch, the attempt, and the number of the model in that attempt. The folder holds a complete copy
-of the model (``whole_copies.py``). Of a call's models, only the model of the trial's best epoch is kept.
+of the model (``whole_copies.py``). Of a call's models, only the best is kept (the first of ``models_in``).
 """
 
 from collections.abc import Mapping

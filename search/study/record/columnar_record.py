@@ -168,10 +168,10 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
 
 
 def _layout(events: tuple[Event, ...]) -> Layout:
-    """Return the layout of a report that can be read as columns; otherwise an empty layout.
+    """Return the layout of the report in ``events`` if they can be read as columns; otherwise an empty layout.
 
-    The events must be a report and the decision to continue without a rung. The report must have metrics, only finite
-    numbers, and neither a group of seeds nor a latency.
+    They can if they are a report and the decision to continue, not at a rung. The report must also have metrics, a
+    finite score and finite metrics, and neither a group of seeds nor a latency.
     """
     match events:
         case (Reported(seeds=(), latency=None) as report, Decided(decision="continue", rung=None)):

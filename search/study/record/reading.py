@@ -33,7 +33,7 @@ def space_of(folder: StudyFolder) -> Mapping[str, Any]:
 
 
 def is_finished(path: Path) -> bool:
-    """Whether the search in the folder ``path`` is finished. Raises UserError as ``read_study`` does."""
+    """Whether the search in the folder ``path`` is finished. Raises UserError for no study or a damaged ledger."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     if next(iter(ledger.replay()), None) is None:
         raise _empty(path)
@@ -56,13 +56,13 @@ class LastAblation:
 
     @property
     def may_go_on(self) -> bool:
-        """Whether another part may follow once it is finished: an arm, the comparison of the arms, or more seeds."""
+        """Whether another part may follow this one: an arm, the comparison of the arms, or more seeds."""
         plan = self.plan
         return plan is not None and (bool(plan.looks) or plan.continues is not None or plan.arm is not None)
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a part is unfinished, or another one must follow."""
+        """Whether this part is unfinished, or another one must follow it."""
         return not self.finished or (self.plan is not None and self.plan.arm is not None)
 
 

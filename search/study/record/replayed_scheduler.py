@@ -13,8 +13,8 @@ from skipstack.search.study.record.trial_record import TrialRecord
 def replayed_scheduler(record: StudyRecord) -> Scheduler:
     """Create the study's scheduler, and pass it all reports, promotions and ends of trials in the record.
 
-    The study must have a single objective. Raises UserError for a report that does not fit the decisions of this
-    version of the scheduler.
+    Call this only for a study with a single objective. Raises UserError for a report that does not fit the decisions of
+    this version of the scheduler.
     """
     search, base = record.study.search, record.base
     epochs = record.study.space.base.epochs

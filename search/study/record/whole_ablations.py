@@ -1,8 +1,8 @@
 """Ablations with all their parts: the searches of their arms, and the seeds of their rounds.
 
-An ablation that tunes its rows again begins with a search for each row, its arm. An ablation that trains until its rows
-are decided adds seeds in rounds. In the ledger, each arm and each round is a separate ablation. A round continues the
-first one (``AblationPlanned.continues``) with new seeds for the rows that are still open.
+An ablation that tunes its rows again begins with one search for each row, called the arm of the row. An ablation that
+trains until its rows are decided adds seeds in rounds. In the ledger, each arm and each round is a separate ablation. A
+round continues the first one (``AblationPlanned.continues``) with new seeds for the rows that are still open.
 """
 
 import copy
@@ -22,8 +22,8 @@ from skipstack.search.study.record.trial_record import TrialRecord
 def whole_ablations(record: StudyRecord) -> dict[int, StudyRecord]:
     """Return the ablations of a study that compare rows, by number, each with its arms and the seeds of all its rounds.
 
-    A round counts for a row once the row's trial in this round is trained to its end and, if the row was tested before,
-    is tested as well. It counts only if all rounds before it do.
+    A round counts for a row if the row's trial in this round is trained to its end, and if this trial and the row's
+    first one are both tested or both untested. A round after one that does not count for the row does not count either.
     """
     rounds = defaultdict[int, list[StudyRecord]](list)
     for own in record.ablations.values():
@@ -44,7 +44,7 @@ def _with_arms(ablation: StudyRecord, record: StudyRecord) -> StudyRecord:
 
 
 def _together(first: StudyRecord, rounds: Sequence[StudyRecord]) -> StudyRecord:
-    """Return the record of an ablation whose trials have the seeds of all ``rounds`` after the first."""
+    """Return the record of the ablation ``first``, with the seeds of the later ``rounds`` added to its trials."""
     if not rounds:
         return first
     later = [{canonical_json(trial.point): trial for trial in each.trials.values()} for each in rounds]

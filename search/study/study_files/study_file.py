@@ -89,8 +89,8 @@ def load_study(
     (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints``, ``name`` or ``about``.
     ``constraints+=NAME`` adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the
     fields of these names. ``function``: the function that trials call; None if they train networks. With a function,
-    the base has values of the function's arguments, and a study from a mapping is named after it. ``constraints``:
-    constraints that are added to the study's own.
+    the base has values of the function's arguments, and a study from a mapping has the function's name.
+    ``constraints``: constraints that are added to the study's own.
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
     last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed. Axes
@@ -144,9 +144,9 @@ def check_unchanged(
     seeds: int | None,
     direction: Direction | None,
 ) -> None:
-    """Raise UserError for the first value that differs from what ``study`` has, a study of a function that was begun.
+    """Raise UserError for the first value that differs from its value in ``study``, a begun study of a function.
 
-    ``overrides``, ``trials``, ``epochs``, ``seeds``: as for ``load_study``. ``direction``: that of the score.
+    ``overrides``, ``trials``, ``epochs``, ``seeds``: as for ``load_study``. ``direction``: the score's direction.
     """
     base = study.space.base
     assert isinstance(base, FunctionConfig), "the study calls a function"
@@ -169,7 +169,7 @@ def check_unchanged(
 
 
 def _found(study: StudyConfig, raw: Raw, setting: Setting) -> str:
-    """Return what ``study``, whose data are ``raw``, has in place of the value of a setting, as text."""
+    """Return, as text, the value or the axis that ``study`` has at the path of a setting. ``raw``: the study's data."""
     axis = study.space.axes.get(".".join(setting.path[1:])) if setting.changes_space else None
     if axis is not None:
         return f"an axis of {shorten(str(axis.domain), LONGEST_VALUE, placeholder='...')}"

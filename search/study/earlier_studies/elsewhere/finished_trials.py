@@ -98,7 +98,7 @@ def write_study(search: FinishedSearch, folder: Path) -> None:
 
 
 def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
-    """Infer an axis for each name from the ``values`` that were tried: a range of numbers, or a choice of other values.
+    """Infer an axis for each name from the ``values`` that were tried: a range if all are numbers, otherwise a choice.
     A name with a single value gets no axis.
     """
     axes: dict[str, Axis] = {}

@@ -95,7 +95,7 @@ def _step(found: list[Any]) -> Any:
 
 
 def _lost(name: str, found: list[Any]) -> Iterator[str]:
-    """Yield, in words, the steps of a parameter if its axis cannot hold them, since the trials differ in its range."""
+    """Yield, in words, the steps of a parameter if its axis cannot hold them: trials differ in its step or range."""
     numbers = [each for each in found if not hasattr(each, "choices")]
     if numbers and _step(numbers) is None:
         steps = {each.step for each in numbers} - {None, 1 if isinstance(numbers[0].low, int) else None}

@@ -26,7 +26,7 @@ ERROR = "error.txt"
 ITERATION = "training_iteration"
 STATES = "experiment_state-*.json"
 FAILED = "ERROR"
-"""The status of a failed trial in ``STATES``."""
+"""The status of a failed trial in Ray Tune's record of the experiment (``STATES``)."""
 
 
 GRID: Final = ".grid_search"
@@ -60,8 +60,8 @@ def tune_axes(param_space: Mapping[str, Any], where: str = "from_tune: space") -
 
 
 def _axis(domain: Any) -> Axis:
-    """Return the axis of a domain of Tune. The values of a quantized domain are the multiples of ``q``, so its bounds
-    are rounded inwards to multiples of ``q``. Other domains of integers exclude their upper bound; axes include it.
+    """Return the axis of a domain of Tune. Quantized integers are multiples of ``q``, so their bounds are rounded
+    inwards to multiples of ``q``. Other domains of integers exclude their upper bound; axes include it.
     """
     sampler = domain.get_sampler()
     step = getattr(sampler, "q", None)
@@ -89,11 +89,11 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
     ``score``: the metric to read; each result that has it counts as an epoch. ``axes``: the axes of the search; if it
     is empty, they are inferred from the values that were tried.
 
-    A trial has failed if Ray Tune's record of the experiment (``experiment_state-*.json``) says so. Without such a
-    record, a trial with an ``error.txt`` has failed; Tune keeps this file when it tries the trial again. If an
+    A trial has failed if Ray Tune's record of the experiment (``experiment_state-*.json``) says so. A trial that is
+    not in the record has failed if it has an ``error.txt``, which Tune keeps even when it tries the trial again. If an
     iteration was repeated, its last result counts. A trial with fewer iterations than the longest trial counts as
     stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, if one of its
-    files cannot be read, and if there are results but none has the metric.
+    files is damaged, and if there are results but none has the metric.
     """
     trials: list[FinishedTrial] = []
     left_out: Counter[str] = Counter()
