@@ -138,6 +138,7 @@ class Followed:
 
     def __call__(self, event: Event) -> None:
         self.counts.apply(event, event.time)
+        assert self.counts.left >= 0  # read after each event, as progress does
         self.note(event)
 
 
