@@ -39,8 +39,8 @@ class Layout:
 
 
 def fitted(table: Table, width: int) -> Layout:
-    """Lay out a table with as many columns as fit into ``width``. If the table is too wide even without its optional
-    columns, texts and labels are narrowed and wrap.
+    """Lay out a table with as many columns as fit into ``width``. Optional columns are left out first. If the table is
+    still too wide, texts and labels are narrowed and wrap; if that is not enough, the last columns are left out.
     """
     layout = _layout(table, range(len(table.columns)), GAP)
     for name in (None, *table.optional):
@@ -52,7 +52,9 @@ def fitted(table: Table, width: int) -> Layout:
         room = layout.label - (layout.total - width)
         if table.tight and _in_two_lines(table, room):
             return replace(layout, label=room)
-    return _broken(layout, table.columns, layout.total - width)
+    while (broken := _broken(layout, table.columns, layout.total - width)).total > width and len(layout.shown) > 1:
+        layout = _layout(table, layout.shown[:-1], layout.gap)
+    return broken
 
 
 def left_out(table: Table, layout: Layout) -> list[str]:

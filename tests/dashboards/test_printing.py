@@ -8,6 +8,8 @@ from typing import get_args
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from skipstack.dashboards.formats.fitting import fitted
@@ -153,6 +155,17 @@ def test_a_label_goes_on_in_a_second_line_before_a_column_goes() -> None:
         51: (2, 1, 26),
         52: (2, 2, 26),
     }
+
+
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=9), st.integers(1, 40), st.integers(20, 120), st.booleans())
+def test_columns_go_before_they_run_into_each_other(widths: list[int], label: int, width: int, tight: bool) -> None:
+    columns = tuple(Column(f"{place}".rjust(each, "c")) for place, each in enumerate(widths))
+    row = TableRow(names=("",), label="x" * label, cells=tuple(Cell("1") for _ in widths))
+    found = fitted(Table(names=("",), columns=columns, rows=(row,), tight=tight), width)
+    assert found.total <= width or len(found.shown) == 1
+    assert found.shown == tuple(range(len(found.shown))), "the last ones go"
+    assert found.widths == tuple(widths[: len(found.shown)])
+    assert len(found.shown) == len(widths) or found.total + found.gap + widths[len(found.shown)] > width
 
 
 def test_columns_of_the_environment_is_how_wide_a_page_is(

@@ -252,5 +252,5 @@ def test_an_ablation_confirms_the_best_where_an_axis_is_called_score(tmp_path: P
     winner = next(each for each in read_study(found.folder).ablations[1].plan.rows if each.roles[0].kind == "winner")
     assert winner.point == {"score": 3}
     report = typed("report", found.folder).out
-    assert "winner, trial 1       1 ±" in report
+    assert "winner 1 +0.2 ± – base" in " ".join(report.split())
     assert "best, trial 1          1 " in report
