@@ -161,8 +161,8 @@ class Space:
                 return point
             refused[why] += 1
         everything = list(islice(self.everything(), SEARCHED)) if self.finite else []
-        if 0 < len(everything) < SEARCHED:
-            allowed = [point for point in everything if self.allowed(point)]
+        allowed = [point for point in everything if self.allowed(point)] if len(everything) < SEARCHED else []
+        if allowed:
             return allowed[int(generator.integers(len(allowed)))]
         reasons = [f"{100 * count / TRIES:.0f} % are refused: {why}" for why, count in refused.most_common(2)]
         rare = f"none of {TRIES} points drawn is allowed: allowed ones are rarer than about 1 in {TRIES // 3}"

@@ -253,6 +253,8 @@ def test_a_space_is_read_without_the_code_of_its_constraints_and_allows_nothing_
     point = next(space.everything())
     assert space.refusal(point) == "constraint unknown: its code is not loaded"
     assert space.config(point).identity
+    with pytest.raises(UserError, match="100 % are refused: constraint unknown: its code is not loaded"):
+        space.sample(np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

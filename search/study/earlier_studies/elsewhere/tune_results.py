@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, undecodable, unknown, unreadable
 from skipstack.data.basis.explain import shown
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import (
     FinishedSearch,
@@ -117,7 +117,7 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
         seconds = float(results[-1].get("time_total_s", 0.0)) if results else 0.0
         trials.append(
             FinishedTrial(
-                values=_flat(_json(each / PARAMETERS, (each / PARAMETERS).read_text())),
+                values=_flat(_json(each / PARAMETERS, _text(each / PARAMETERS))),
                 curve=curve,
                 began=ended - seconds,
                 ended=ended,
@@ -145,7 +145,7 @@ def _results(trial: Path) -> list[dict[str, Any]]:
     counts. An incomplete line is left out.
     """
     file = trial / RESULTS
-    lines = file.read_text().splitlines() if file.exists() else []
+    lines = _text(file).splitlines() if file.exists() else []
     found: dict[int, dict[str, Any]] = {}
     for result in (_flat(_json(file, line)) for line in lines if line.endswith("}")):
         at = int(result.get(ITERATION, max(found, default=0) + 1))
@@ -158,9 +158,18 @@ def _states(folder: Path) -> dict[str, str]:
     without a record.
     """
     file = max(folder.glob(STATES), default=None, key=lambda path: path.name)
-    recorded = [] if file is None else _json(file, file.read_text()).get("trial_data", [])
+    recorded = [] if file is None else _json(file, _text(file)).get("trial_data", [])
     trials = [trial if isinstance(trial, dict) else _json(folder, trial) for trial, *_ in recorded]
     return {Path(each["relative_logdir"]).name: each["status"] for each in trials if each.get("relative_logdir")}
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise unreadable(file, error) from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"from_tune: {file}: {undecodable(error)}") from None
 
 
 def _json(file: Path, text: str) -> dict[str, Any]:

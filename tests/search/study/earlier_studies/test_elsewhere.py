@@ -95,6 +95,14 @@ def test_an_experiment_of_tune_is_one_of_ours(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
     with pytest.raises(UserError, match="has no trials"):
         skipstack.from_tune(tmp_path, score="loss", out=tmp_path / "other")
+    results = folder / "trial_0" / "result.json"
+    results.write_bytes(b'{"loss": "\xff"}')
+    with pytest.raises(UserError, match=r"result\.json: .*0xff"):
+        skipstack.from_tune(folder, score="loss", out=tmp_path / "other")
+    results.unlink()
+    results.mkdir()
+    with pytest.raises(UserError, match=r"result\.json: .*[Ii]s a directory"):
+        skipstack.from_tune(folder, score="loss", out=tmp_path / "other")
 
 
 @pytest.mark.cluster
