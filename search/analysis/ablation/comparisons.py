@@ -22,11 +22,13 @@ from skipstack.spaces.trial import CORPUS
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
     """Return the roles in which a row is compared with references.
 
-    If the first role is ``base`` or ``winner``, only this role is returned; otherwise all roles are. This avoids
-    comparing a winner with the base twice: a winner with a single change is also the base with this change alone.
+    These are all its roles, except those in which a winner would be compared with the base a second time: a winner with
+    a single change is also the base with this change alone, and without its change it is the base.
     """
-    first = row.roles[0]
-    return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))
+    first, *others = row.roles
+    if first.kind == "base":
+        return (first,)
+    return (first, *(role for role in others if (first.kind, role.kind) != ("winner", "alone")))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,8 +62,8 @@ class RowComparison:
 def compared(record: StudyRecord) -> list[RowComparison]:
     """Return the comparisons of all rows that have a trial, corpus by corpus. The record of a search has none.
 
-    Each trial is compared once with each of its references. If several roles have the same reference, the first of
-    these roles names the row.
+    Each trial is compared once with each reference of its ``own_roles``. If several roles have the same reference, the
+    first of these roles names the row.
     """
     rows, planned = trained_rows(record), record.plan
     if planned is None:

@@ -42,8 +42,8 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
             if role.kind == "without_several" and own and not told:
                 others.append(Other(kind="without", row=measured(role)))
             if role.kind == "without" and own and role.axis is not None:
-                same = {"base": winner, "without": measured(role)}  # without its only change, the winner is the base
-                changes[role.axis] = role, same.get(first_kind, _unknown("without it, it is another winner"))
+                # Without its only change, the winner is the base.
+                changes[role.axis] = role, winner if first_kind == "base" else measured(role)
             if role.kind == "alone" and own and first_kind in ("without", "alone") and role.axis is not None:
                 alone[role.axis] = measured(role)
     short, differing = names_by_path(record.space.domains), changed(record.space, point)

@@ -87,6 +87,17 @@ def test_a_mean_has_a_trial_and_a_reference_on_each_corpus(two: StudyRecord) -> 
     assert [trial.config.title for trial in deeper.trials] == ["grammar", "atis"]
 
 
+def test_a_change_without_which_a_winner_is_another_one_is_measured_between_the_two(tmp_path: Path) -> None:
+    rate = "training.optimiser.learning_rate"  # the base has 0.02, the best config 0.01, the next 0.02 again
+    record = planted(tmp_path / "study", {DEPTH: {"choice": [1, 2, 3]}, rate: {"choice": [0.01, 0.02]}}, top=2)
+    found = {(each.row, each.reference): each for each in compared(record)}
+    change = found["without learning_rate", "winner"]
+    assert change.taken_back
+    assert change.trials == found["number 2", "base"].trials
+    assert change.references == found["winner", "base"].trials
+    assert sorted(reference for _, reference in found) == ["", "base", "base", "base", "winner", "winner"]
+
+
 def test_what_is_no_row_is_named_by_its_changes(two: StudyRecord) -> None:
     points = {canonical_json(each.trials[0].point): each.trials[0].point for each in compared(two)}
     names = sorted({in_words(two, point) for point in points.values()})
