@@ -41,9 +41,10 @@ def _flattened(one: Subject, other: Subject) -> tuple[dict[str, Scalar], dict[st
 def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     """Return the settings that turn a base into ``config``, without settings that merely follow from others.
 
-    ``changed``: the leaves in which ``config`` differs from the base, from ``changes``. Another ``kind`` in a mapping,
-    such as an optimiser's, brings that kind's defaults. So a field of such a mapping is a setting if its value differs
-    from these defaults, whatever the base has. The files of users' code are left out, since they follow from the kinds.
+    ``changed``: the leaves in which ``config`` differs from the base, as ``changes`` returns them. If a mapping, such
+    as the optimiser, has another ``kind`` than in the base, its other fields begin with that kind's defaults. So such a
+    field is a setting if it differs from these defaults, whatever the base has. The files of users' code are left out,
+    since they follow from the kinds.
     """
     if not isinstance(config, TrialConfig):
         return dict(changed)

@@ -66,7 +66,7 @@ class NetworkFields(Fields):
         self._base = base
 
     def has(self, path: str) -> bool:
-        """Whether a config of any kind has this field."""
+        """Whether at least one kind of config has this field. Some fields belong to a single kind of optimiser."""
         return path in trial_paths()
 
     def unknown(self, what: str, path: str) -> str:

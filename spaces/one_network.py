@@ -32,7 +32,8 @@ VALUES: Final = 12
 """The maximum number of values of an axis that are compared. If an axis has more, the first ones are taken."""
 
 READ_LATER: Final = ("model.", "training.pretraining.")
-"""The beginnings of the paths of fields that some networks do not read. Every network reads all other fields."""
+"""The beginnings of the paths of fields that are checked for whether a network reads them. All other fields count as
+read, although a few are not, such as ``training.window`` for corpora of sentences."""
 
 
 def network_identity(subject: Subject) -> str:
@@ -45,8 +46,8 @@ def network_identity(subject: Subject) -> str:
 
 
 def apart(point: Point) -> str:
-    """Return the point's values on axes that every network reads, as JSON. If two points differ in them, so do their
-    networks.
+    """Return the point's values on axes that count as read by every network (``READ_LATER``), as JSON. If two points
+    differ in them, their networks count as different.
     """
     return canonical_json({path: value for path, value in point.items() if not _read_later(path)})
 

@@ -258,7 +258,9 @@ def _curves(seen: ComparedTrials) -> Drawn:
 
 
 def _differences(seen: ComparedTrials) -> str:
-    """The table of the settings in which the trial differs from the others, or a sentence if there are none."""
+    """The table of the settings in which the trial differs from the base, from the best trial or from the trial that
+    the reader chose; a sentence if it differs in none.
+    """
     trial, space = seen.trial, seen.record.study.space
     others: dict[str, Subject] = {} if seen.imported else {"base": space.base}
     for name, number in (("best, ", seen.best), ("", seen.beside)):

@@ -32,7 +32,7 @@ class OutputLostError(UserError):
 
 
 class _Stream:
-    """A stream that behaves like another one, except for the methods that a subclass overrides."""
+    """A stream that behaves like another one, except for ``isatty`` and the methods that a subclass overrides."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -160,7 +160,7 @@ def layer_both_ways(
 
 
 def _before_steps(below_GTBI: Tensor, weights: Weights) -> tuple[Tensor, Tensor]:
-    """Returns the tensors that fused steps read: W x + b, pre_GTBX, and U, weight_GHX."""
+    """Returns the two tensors that fused steps read: W x + b (pre_GTBX) and U (weight_GHX)."""
     return project(below_GTBI, weights.below_RDIX, weights.bias_RDX), weights.recurrent_RDHX.flatten(0, 1)
 
 

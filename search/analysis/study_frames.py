@@ -180,7 +180,9 @@ class StudyFrames:
 
     @property
     def fixed(self) -> bool:
-        """Whether the study has rows fixed in advance: it has an ablation, or all its trials were fixed in advance."""
+        """Whether the study has planned rows: it has an ablation, or its proposer is one of ``FIXED_DESIGNS`` and no
+        trial is stopped early.
+        """
         search = self.study.search
         return self.ablated or (search.stops_nothing and search.proposer.kind in FIXED_DESIGNS)
 

@@ -69,8 +69,8 @@ REQUIRED: Final = frozenset({"study", "folder", "bundle", "table", "score"})
 
 
 def check_arguments(**given: object) -> None:
-    """Raise UserError for the first argument that does not pass its check in ``CHECKS``. None passes, except for
-    arguments in ``REQUIRED``. Arguments without a check are ignored. ``given``: the arguments by name.
+    """Raise UserError for the first argument that does not pass its check in ``CHECKS``. The value None is accepted,
+    except for arguments in ``REQUIRED``. Arguments without a check are ignored. ``given``: the arguments by name.
     """
     for name, value in given.items():
         if name not in CHECKS or (value is None and name not in REQUIRED):

@@ -463,7 +463,9 @@ def renamed(path: Path, title: str) -> None:
 
 
 def _write_about(path: Path, event: Noted | Renamed) -> None:
-    """Write the event into the study's ledger, or request it from the process that runs the study."""
+    """Write the event into the study's ledger. If a process runs the study, ask that process to write it instead.
+    Raises UserError while an ablation runs.
+    """
     folder = StudyFolder.existing(path)
     ledger = Ledger(folder.ledger)
     if not ledger.is_written:

@@ -221,7 +221,7 @@ class Segments:
             _write(self._segment, line)
             os.fsync(self._segment)
         except BaseException:
-            with suppress(OSError):  # if this fails, the next driver cuts the line
+            with suppress(OSError):  # if this fails, the next append cuts the line
                 os.ftruncate(self._segment, self._size)
             raise
         self._size += len(line)

@@ -125,9 +125,9 @@ def confirmed_table(
 def rows_by_themselves(
     records: Sequence[Numbers], measure: Measure, split: Split, ablation: int | None = None
 ) -> tuple[Block, ...]:
-    """A table of the uncorrected results of each row, and its legend: the intervals of the scores, the interval of the
-    gain, the effect size in standard deviations, and the numbers of the trials. ``ablation``: as in
-    ``confirmed_table``.
+    """A table of the uncorrected results of each row, and its legend. The table has the scores of the row and of its
+    reference and the gain, all with intervals, the effect size in standard deviations, the p value, and the numbers of
+    the trials. ``ablation``: as in ``confirmed_table``.
     """
     columns: dict[Column, Writer] = {
         Column(heading_of(f"{split} %", measure)): partial(estimate_text, split),

@@ -124,7 +124,7 @@ class ShortcutCell(Cell):
 
 
 class ShortcutLstm(ShortcutCell):
-    """An LSTM with a skip in its internal state, its output, or both:
+    """An LSTM with a skip in its output, or in both its internal state and its output:
     (i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b              (wu2017 eq. 5)
     c~ = i * s + f * c_{t-1},   h~ = o * tanh(u),                                      (Table 2, caption)
     and c_t and h_t are, with skip = h_t^{-l} (Table 2):

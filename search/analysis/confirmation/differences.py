@@ -121,7 +121,9 @@ def interaction(
 
 
 def size_of(trial: TrialRecord, reference: TrialRecord, split: Split) -> float | None:
-    """Return the difference of two trials in standard deviations over seeds (``effect_size``)."""
+    """Return the difference between the mean scores of two trials, in units of their standard deviation over seeds
+    (Hedges' g, ``effect_size``).
+    """
     return effect_size(tuple(by_seed(trial, split).values()), tuple(by_seed(reference, split).values()))
 
 

@@ -14,7 +14,8 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.study_record import StudyRecord
 
 BUDGET: Final = 1 / 5
-"""``Repeated.regret_early`` is measured after this fraction of the epochs of all recorded trials (``Goal.grid``)."""
+"""``Repeated.regret_early`` is measured after this fraction of the epochs that all replayed trials would take if none
+were stopped (``Goal.grid``)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,7 +17,8 @@ class Engine(ABC):
     """A line for the user about how trials run, for example with which resources; may be empty."""
 
     say: Say = staticmethod(unsaid)
-    """Called with a line for the user when the engine waits, or when the resources of trials have changed."""
+    """Called with a line for the user, such as when the engine waits, when a GPU is left alone after failures, or when
+    the resources of trials have changed."""
 
     on_idle: Callable[[], None] = staticmethod(lambda: None)
     """Called repeatedly while a CPU is idle and no trial can start."""
