@@ -109,20 +109,10 @@ def open_store(folder: Path) -> StoredCorpus:
         forms = tuple(tables[FORMS]["form"].to_pylist())
         check_ranges(tables, forms, notes)
         return StoredCorpus(
-            fingerprint=notes.fingerprint,
             forms=forms,
             counts_F=tables[FORMS]["count"].to_numpy(zero_copy_only=True),
-            tags=notes.tags,
             splits={split: _split(tables[split_file(split)], tables.get(spans_file(split))) for split in SPLITS},
-            scheme=notes.scheme,
-            span_types=notes.span_types,
-            task=notes.task,
-            unlearnt=notes.unlearnt,
-            documents=notes.documents,
-            stripped=notes.stripped,
-            rewritten=notes.rewritten,
-            fitted=notes.fitted,
-            likely_scheme=notes.likely_scheme,
+            **dict(notes),
         )
     except UserError:
         raise
