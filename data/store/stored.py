@@ -96,6 +96,11 @@ class StoredCorpus:
     likely_scheme: Scheme | None = None
 
 
+def offsets_of(lengths_S: NDArray[np.integer[Any] | np.bool_]) -> NDArray[np.int64]:
+    """The offset of each entry, and the sum of the lengths: offsets_S1. ``lengths_S``: the length of each entry."""
+    return np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
+
+
 def open_store(folder: Path) -> StoredCorpus:
     """Map a store into memory after checking that every number in it is in its range (``data/store/ranges.py``).
 

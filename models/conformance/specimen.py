@@ -14,7 +14,7 @@ from skipstack.data.basis.user_code.configs import OwnConfig, Part
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.batches import Batch, evaluation_batches, training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
-from skipstack.data.store.stored import Split, StoredCorpus
+from skipstack.data.store.stored import Split, StoredCorpus, offsets_of
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.conformance.parts import TAGS
@@ -120,7 +120,7 @@ def _around(part: Part, piece: OwnConfig | None) -> ModelConfig:
 def _split(name: str) -> Split:
     draws = generator(0, "conformance", name)
     lengths_S = np.array([*range(1, LONGEST + 1)] * 3, dtype=np.int32)
-    offsets_S1 = np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
+    offsets_S1 = offsets_of(lengths_S)
     forms_N = draws.integers(1, WORDS, size=offsets_S1[-1]).astype(np.int32)
     before_N = np.concatenate([[0], forms_N[:-1]])
     return Split(forms_N, ((forms_N + before_N) % TAGS).astype(np.int32), lengths_S, offsets_S1, offsets_S1)
