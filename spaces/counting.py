@@ -16,6 +16,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.spaces.blocks import points
 from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.paths import Tree, changes, present, read
 from skipstack.spaces.space import Point, Space
@@ -163,19 +164,8 @@ class Combinations:
         return point
 
     def __iter__(self) -> Iterator[Point]:
-        return self._points(0, self._space.base, {})
-
-    def _points(self, place: int, tree: Tree, point: Point) -> Iterator[Point]:
-        if place == len(self._paths):
-            yield point
-            return
-        path = self._paths[place]
-        values = _values(self._space.domains[path]) if self._space.active(path, tree) else None
-        if values is None:
-            yield from self._points(place + 1, tree, point)
-            return
-        for value in values:
-            yield from self._points(place + 1, self._space.fields.written(tree, path, value), point | {path: value})
+        values = {path: _values(domain) for path, domain in self._space.domains.items()}
+        return (point for point, _ in points(self._space, values))
 
     def _count(self, place: int, tree: Tree) -> int:
         """Return the number of combinations that extend ``tree``, the config with the values of the first ``place``
