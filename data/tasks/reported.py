@@ -57,6 +57,13 @@ class ReportedScore(Measure):
         return -self.score(value)
 
 
+HIGHER: Final = ReportedScore()
+"""The measure of scores to maximise."""
+
+LOWER: Final = ReportedScore(factor=-1)
+"""The measure of scores to minimise."""
+
+
 def reported_score(label: str, *, larger_is_better: bool) -> Measure:
     """Create the measure of a user's scores, which messages call ``label``."""
     return ReportedScore(label, unit=label, factor=1 if larger_is_better else -1)

@@ -5,9 +5,7 @@ import pytest
 
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.data.tasks.reported import SCORE, reported_score
-
-HIGHER, LOWER = (reported_score(SCORE, larger_is_better=larger) for larger in (True, False))
+from skipstack.data.tasks.reported import HIGHER, LOWER
 
 
 def test_of_scores_the_larger_is_better_and_people_see_what_was_reported() -> None:
