@@ -70,9 +70,9 @@ class Space:
         }
         self.constraints = tuple(CONSTRAINTS[name] for name in config.constraints if name in CONSTRAINTS)
         """The built-in named constraints of the study."""
-        judged = all(rule.decide is not None for rule in self.rules)
-        self._blocks = blocks(self.rules if judged else (), domains, conditions, self)
-        if self.finite and judged:
+        self._judged = all(rule.decide is not None for rule in self.rules)
+        self._blocks = blocks(self.rules if self._judged else (), domains, conditions, self)
+        if self.finite and self._judged:
             self._check_not_empty()
 
     @property
@@ -247,9 +247,8 @@ class Space:
         Also None if the base has values outside of the axes' domains, or if the code of a rule is not loaded.
         """
         point = self.base_point()
-        known_rules = all(rule.decide is not None for rule in self.rules)
         inside = all(self.domains[path].contains(value) for path, value in point.items())
-        return self.refusal(point) if known_rules and inside else None
+        return self.refusal(point) if self._judged and inside else None
 
     def active(self, path: str, tree: Tree) -> bool:
         """Whether an axis is active: its conditions hold, and ``tree``, with values of earlier axes, has its field."""
