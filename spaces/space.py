@@ -21,7 +21,7 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.fields import fields_of
-from skipstack.spaces.paths import Tree, present, read
+from skipstack.spaces.paths import Tree, present, read, text_at
 from skipstack.spaces.rules import Rule, UndecidedError
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network, with_code
@@ -260,9 +260,7 @@ class Space:
 
     def meets(self, path: str, tree: Tree) -> bool:
         """Whether the conditions of the axis at ``path`` hold in ``tree``, even if its field does not exist."""
-        return all(
-            present(tree, on) and canonical_json(read(tree, on)) in texts for on, texts in self._allowed_texts[path]
-        )
+        return all(text_at(tree, on) in texts for on, texts in self._allowed_texts[path])
 
     def everything(self) -> Iterator[Point]:
         """Yield every combination of values of active axes, allowed or not. The space must be finite.
