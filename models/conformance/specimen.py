@@ -4,7 +4,7 @@ built-in component instead, and a corpus.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 import torch
@@ -99,22 +99,13 @@ def _around(part: Part, piece: OwnConfig | None) -> ModelConfig:
         "stack": stack,
         "initial_scale": 1.0,
     }
-    if piece is None:
-        return ModelConfig.model_validate(model)
-    match part:
-        case "gate":
-            model["stack"] = {**stack, "shortcut": {"gate": piece}}
-        case "cell":
-            model["stack"] = {**stack, "composition": 0, "cell": piece}
-        case "head":
-            model["head"] = piece
-        case "embedder":
-            model["embedder"] = piece
-        case "format" | "proposer" | "scheduler":
-            raise AssertionError(f"a {part} is in no network")
-        case _:
-            assert_never(part)
-    return ModelConfig.model_validate(model)
+    own: dict[str, dict[str, Any]] = {
+        "gate": {"stack": {**stack, "shortcut": {"gate": piece}}},
+        "cell": {"stack": {**stack, "composition": 0, "cell": piece}},
+        "head": {"head": piece},
+        "embedder": {"embedder": piece},
+    }
+    return ModelConfig.model_validate(model if piece is None else {**model, **own[part]})
 
 
 def _split(name: str) -> Split:
