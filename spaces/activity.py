@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.fields import paths
 from skipstack.data.basis.user_code.configs import known
-from skipstack.spaces.checks import SpaceError, inside
+from skipstack.spaces.checks import inside, mistake
 from skipstack.spaces.counting import Combinations
 from skipstack.spaces.domains import Choice, Json
 from skipstack.spaces.paths import nearest_path
@@ -54,9 +54,7 @@ def check_active(space: Space) -> None:
             near = nearest_path(path, space.base)
             nearest = f"nearest: {near!r}; " if near else ""
             allowed = inside(space.base, path.rpartition(".")[0])
-            raise SpaceError(
-                f"axis {path}: no configuration has this field{why} ({nearest}allowed: {allowed})", "axes", path
-            )
+            raise mistake(path, f"no configuration has this field{why} ({nearest}allowed: {allowed})")
 
 
 def condition(space: Space, path: str) -> str:

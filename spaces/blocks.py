@@ -30,6 +30,7 @@ NEAR, NEAR_TRIES = 4, 200
 """``Block.near`` draws up to ``NEAR_TRIES`` combinations until ``NEAR`` are allowed. It takes the nearest of these."""
 
 Point = dict[str, Json]
+"""A point of a space: the value of each active axis by its dotted path. Axes are in the order of the space."""
 
 
 class Around(Protocol):
@@ -42,6 +43,44 @@ class Around(Protocol):
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
         """Return the config ``tree`` with ``value`` on the axis at ``path``."""
+
+
+def composed(space: Around, domains: Mapping[str, Domain], choose: Callable[[str, Domain], Json]) -> tuple[Point, Tree]:
+    """Build a point with values from ``choose(path, domain)`` on the active axes among ``domains``, in their order.
+    Returns the point and its config.
+    """
+    point: Point = {}
+    tree = space.base
+    for path, domain in domains.items():
+        if space.active(path, tree):
+            point[path] = choose(path, domain)
+            tree = space.written(tree, path, point[path])
+    return point, tree
+
+
+def points(
+    space: Around, values: Mapping[str, Sequence[Json]], may: Callable[[str, Point], bool] = lambda path, point: True
+) -> Iterator[tuple[Point, Tree]]:
+    """Yield every combination of ``values`` of the active axes, in lexicographic order, and its config.
+
+    ``values``: the values of each axis. ``may``: whether a point may be extended, whose last value is on the axis at a
+    path.
+    """
+
+    def extended(point: Point, tree: Tree, paths: Sequence[str]) -> Iterator[tuple[Point, Tree]]:
+        if not paths:
+            yield point, tree
+            return
+        path, *rest = paths
+        if not space.active(path, tree):
+            yield from extended(point, tree, rest)
+            return
+        for value in values[path]:
+            longer = {**point, path: value}
+            if may(path, longer):
+                yield from extended(longer, space.written(tree, path, value), rest)
+
+    return extended({}, space.base, list(values))
 
 
 @final
@@ -64,7 +103,8 @@ class Block:
             return None
         if prod(len(domain.values) for domain in self.domains.values()) > LISTED:
             return None
-        return list(self._allowed({}, self._space.base, list(self.domains)))
+        values = {path: domain.values for path, domain in self.domains.items()}
+        return [point for point, tree in points(self._space, values) if self._keeps(point, tree)]
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
@@ -123,13 +163,7 @@ class Block:
                 yield point
 
     def _composed(self, choose: Callable[[str, Domain], Json]) -> tuple[Point, Tree]:
-        point: Point = {}
-        tree = self._space.base
-        for path, domain in self.domains.items():
-            if self._space.active(path, tree):
-                point[path] = choose(path, domain)
-                tree = self._space.written(tree, path, point[path])
-        return point, tree
+        return composed(self._space, self.domains, choose)
 
     def _keeps(self, point: Point, tree: Tree) -> bool:
         return all(rule.refusal(tree, point) is None for rule in self.rules)
@@ -147,22 +181,6 @@ class Block:
 
     def _odd(self, path: str, value: Json) -> float:
         return self.domains[path].weight(value) / len(self.domains[path].values)
-
-    def _allowed(self, point: Point, tree: Tree, paths: Sequence[str]) -> Iterator[Point]:
-        """Yield every allowed extension of ``point`` by values of the active axes among ``paths``, in order.
-
-        ``tree``: the config with the values of ``point``.
-        """
-        if not paths:
-            if self._keeps(point, tree):
-                yield point
-            return
-        path, *rest = paths
-        if not self._space.active(path, tree):
-            yield from self._allowed(point, tree, rest)
-            return
-        for value in self.domains[path].values:
-            yield from self._allowed({**point, path: value}, self._space.written(tree, path, value), rest)
 
     def _distance(self, one: Point, other: Point) -> float:
         return sum(

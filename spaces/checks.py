@@ -14,7 +14,7 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Range
 from skipstack.spaces.fields import Fields
-from skipstack.spaces.paths import Tree, overlap, present, read
+from skipstack.spaces.paths import Tree, overlap, present, read, text_at
 from skipstack.spaces.rules import Rule, functions_of, rules_of
 from skipstack.spaces.trial import TrialConfig
 
@@ -29,6 +29,11 @@ class SpaceError(UserError):
         self.where = where
 
 
+def mistake(path: str, message: str, *where: str | int) -> SpaceError:
+    """Create the error for a mistake in the axis at ``path``. ``where``: the keys and indices below the axis."""
+    return SpaceError(f"axis {path}: {message}", "axes", path, *where)
+
+
 def in_order(axes: Mapping[str, Axis], fields: Fields) -> dict[str, Axis]:
     """Sort the axes so that each comes after the axes on which it depends.
 
@@ -40,11 +45,10 @@ def in_order(axes: Mapping[str, Axis], fields: Fields) -> dict[str, Axis]:
     def add(path: str, waiting: tuple[str, ...]) -> None:
         if path in waiting:
             circle = " on ".join([*waiting[waiting.index(path) :], path])
-            raise SpaceError(
-                f"axis {path}: it depends on itself: {circle} (allowed: a condition on an axis that does not depend on "
-                "it, or on the base)",
-                "axes",
+            raise mistake(
                 path,
+                f"it depends on itself: {circle} (allowed: a condition on an axis that does not depend on "
+                "it, or on the base)",
             )
         if path not in ordered:
             needed = fields.kinds_above(path)
@@ -79,11 +83,7 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
         if not fields.has(path):
             raise SpaceError(fields.unknown("axis", path), "axes", path)
         if outer := next((other for other in config.axes if path.startswith(f"{other}.")), None):
-            raise SpaceError(
-                f"axis {path}: axis {outer} varies it too (allowed: one of the two, since one contains the other)",
-                "axes",
-                path,
-            )
+            raise mistake(path, f"axis {outer} varies it too (allowed: one of the two, since one contains the other)")
     domains: dict[str, Domain] = {}
     conditions: dict[str, Conditions] = {}
     for path, axis in config.axes.items():
@@ -135,13 +135,11 @@ def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
     """Return the value that a prior means. On an axis with named values, a prior is the name of a value."""
     if isinstance(domain, Choice) and domain.names:
         if prior not in domain.names:
-            raise SpaceError(
-                f"axis {path}: prior: {unknown('value', shown(prior), domain.names)}", "axes", path, "prior"
-            )
+            raise mistake(path, f"prior: {unknown('value', shown(prior), domain.names)}", "prior")
         return domain.values[domain.names.index(str(prior))]
     value = _typed(fields, path, prior, "prior")
     if not domain.contains(value):
-        raise SpaceError(f"axis {path}: prior: got {shown(prior)} (allowed: {domain})", "axes", path, "prior")
+        raise mistake(path, f"prior: got {shown(prior)} (allowed: {domain})", "prior")
     return value
 
 
@@ -158,15 +156,13 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
         seen: set[str] = set()
         for number, text in enumerate(map(canonical_json, values)):
             if text in seen:
-                raise SpaceError(
-                    f"axis {path}: value {text} occurs twice (allowed: once)", "axes", path, *where[number]
-                )
+                raise mistake(path, f"value {text} occurs twice (allowed: once)", *where[number])
             seen.add(text)
         return replace(domain, values=values)
     if isinstance(domain, Integer):
         if not all(isinstance(_typed(fields, path, bound, kind), int) for bound in domain.ends):
             allowed = "choice, ordinal, uniform, loguniform, normal, lognormal"
-            raise SpaceError(f"axis {path}: the field is not an integer (allowed: {allowed})", "axes", path, kind)
+            raise mistake(path, f"the field is not an integer (allowed: {allowed})", kind)
         return domain
     # A normal axis may exceed the bounds of its field, since the space refuses such points. Only its median is checked.
     ends = domain.ends if isinstance(domain, Range) else (domain.middle,)
@@ -176,11 +172,9 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
         with suppress(ValueError):
             fields.typed(path, domain.inside)
             return domain
-        raise SpaceError(
-            f"axis {path}: got {kind}, any number between, for an integer (allowed: randint, lograndint, choice, "
-            "ordinal)",
-            "axes",
+        raise mistake(
             path,
+            f"got {kind}, any number between, for an integer (allowed: randint, lograndint, choice, ordinal)",
             kind,
         )
     _typed(fields, path, domain.inside, kind)
@@ -191,7 +185,7 @@ def _typed(fields: Fields, path: str, value: Json, *where: str) -> Json:
     try:
         return fields.typed(path, value)
     except ValueError as error:
-        raise SpaceError(f"axis {path}: {error}", "axes", path, *where) from None
+        raise mistake(path, str(error), *where) from None
 
 
 def _condition(
@@ -203,21 +197,21 @@ def _condition(
     base: Tree,
     fields: Fields,
 ) -> tuple[Json, ...]:
-    where = ("axes", path, "when", on)
+    where = ("when", on)
     if not fields.has(on):
-        raise SpaceError(f"axis {path}: when: {fields.unknown('path', on)}", *where)
+        raise mistake(path, f"when: {fields.unknown('path', on)}", *where)
     later = [other for other in config.axes if other not in domains and overlap(on, other)]
     if later:
-        raise SpaceError(f"axis {path}: when names {later[0]} (allowed: axes declared before it, and the base)", *where)
+        raise mistake(path, f"when names {later[0]} (allowed: axes declared before it, and the base)", *where)
     result = []
     for value in values:
         try:
             result.append(fields.typed(on, value))
         except ValueError as error:
-            raise SpaceError(f"axis {path}: when {on}: {error}", *where) from None
+            raise mistake(path, f"when {on}: {error}", *where) from None
         if on in domains and not may_be(on, result[-1], config.axes[on], domains[on], base):
-            raise SpaceError(
-                f"axis {path}: when {on} is {shown(value)}, which its axis never is (allowed: {domains[on]})", *where
+            raise mistake(
+                path, f"when {on} is {shown(value)}, which its axis never is (allowed: {domains[on]})", *where
             )
     return tuple(result)
 
@@ -228,9 +222,7 @@ def may_be(path: str, value: Json, axis: Axis, domain: Domain, base: Tree) -> bo
 
     ``domain``: the domain of ``axis``. ``value`` and the values of the domain have the types of the field at ``path``.
     """
-    if domain.contains(value):
-        return True
-    return bool(axis.when) and present(base, path) and canonical_json(read(base, path)) == canonical_json(value)
+    return domain.contains(value) or (bool(axis.when) and text_at(base, path) == canonical_json(value))
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
@@ -241,12 +233,10 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields)
     tags = fields.kinds_above(path)
     earlier = list(axes)
     for tag in tags.intersection(earlier[earlier.index(path) + 1 :]):
-        raise SpaceError(
-            f"axis {path}: stands before {tag} (allowed: after it, which settles the fields)", "axes", path
-        )
+        raise mistake(path, f"stands before {tag} (allowed: after it, which settles the fields)")
     if not axes[path].when and not present(base, path) and not tags.intersection(earlier):
         parent = path.rpartition(".")[0]
-        raise SpaceError(f"axis {path}: the base is of another kind (allowed: {inside(base, parent)})", "axes", path)
+        raise mistake(path, f"the base is of another kind (allowed: {inside(base, parent)})")
 
 
 def inside(base: Tree, path: str) -> str:
@@ -267,6 +257,4 @@ def _check_choices(path: str, domain: Domain, axes: Mapping[str, Axis], base: Tr
             wrong = ".".join(map(str, place(error, fields.model)))
             if not any(overlap(wrong, other) for other in axes if other != path):
                 message = explain(error, fields.model)
-                raise SpaceError(
-                    f"axis {path}: value {shown(value)}: {message}", "axes", path, axes[path].kind
-                ) from None
+                raise mistake(path, f"value {shown(value)}: {message}", axes[path].kind) from None

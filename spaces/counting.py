@@ -16,8 +16,9 @@ from itertools import islice, pairwise
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.spaces.blocks import points
 from skipstack.spaces.domains import Choice, Domain, Json
-from skipstack.spaces.paths import Tree, changes, present, read
+from skipstack.spaces.paths import Tree, changes, present, text_at
 from skipstack.spaces.space import Point, Space
 
 LISTED = 4_000
@@ -97,15 +98,8 @@ def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED,
     return replace(counted, drawn=drawn, drawn_allowed=found)
 
 
-@dataclass(frozen=True, slots=True)
-class _AlikeValues:
-    """Values of one axis that make no difference to later axes, and are counted together for that reason."""
-
-    values: Sequence[Json]
-
-    @property
-    def one(self) -> Json:
-        return self.values[0]
+_AlikeValues = Sequence[Json]
+"""Values of one axis that make no difference to later axes, and are counted together for that reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +118,8 @@ class _View:
 
     def of(self, tree: Tree) -> tuple[object, ...]:
         there = tuple(present(tree, path) for path in self.paths)
-        held = tuple(_text(tree, on) in texts for on, texts in self.settled)
-        return there, held, tuple(_text(tree, path) for path in self.open)
+        held = tuple(text_at(tree, on) in texts for on, texts in self.settled)
+        return there, held, tuple(text_at(tree, path) for path in self.open)
 
 
 class Combinations:
@@ -158,24 +152,13 @@ class Combinations:
                 continue
             groups = self._groups[place]
             group = groups[int(generator.choice(len(groups), p=self._odds(place, tree)))] if groups[1:] else groups[0]
-            point[path] = group.values[int(generator.integers(len(group.values)))]
+            point[path] = group[int(generator.integers(len(group)))]
             tree = self._space.fields.written(tree, path, point[path])
         return point
 
     def __iter__(self) -> Iterator[Point]:
-        return self._points(0, self._space.base, {})
-
-    def _points(self, place: int, tree: Tree, point: Point) -> Iterator[Point]:
-        if place == len(self._paths):
-            yield point
-            return
-        path = self._paths[place]
-        values = _values(self._space.domains[path]) if self._space.active(path, tree) else None
-        if values is None:
-            yield from self._points(place + 1, tree, point)
-            return
-        for value in values:
-            yield from self._points(place + 1, self._space.fields.written(tree, path, value), point | {path: value})
+        values = {path: _values(domain) for path, domain in self._space.domains.items()}
+        return (point for point, _ in points(self._space, values))
 
     def _count(self, place: int, tree: Tree) -> int:
         """Return the number of combinations that extend ``tree``, the config with the values of the first ``place``
@@ -196,8 +179,7 @@ class Combinations:
     def _by_group(self, place: int, tree: Tree) -> list[int]:
         path, groups = self._paths[place], self._groups[place]
         return [
-            len(group.values) * self._count(place + 1, self._space.fields.written(tree, path, group.one))
-            for group in groups
+            len(group) * self._count(place + 1, self._space.fields.written(tree, path, group[0])) for group in groups
         ]
 
     def _odds(self, place: int, tree: Tree) -> list[float]:
@@ -231,7 +213,7 @@ class Combinations:
             conditions = self._space.conditions[later]
             named.update(canonical_json(value) for value in conditions.get(path, ()))
             if any(changes(path, other) for other in (later, *conditions) if other != path):
-                return [_AlikeValues((value,)) for value in values]
+                return [(value,) for value in values]
         return _alone(domain, values, named)
 
 
@@ -243,15 +225,11 @@ def _alone(domain: Domain, values: Sequence[Json], named: set[str]) -> list[_Ali
     if domain.finite and not isinstance(domain, Choice):
         cuts = sorted(domain.index(value) for value in map(json.loads, named) if domain.contains(value))
         bounds = [0, *(bound for cut in cuts for bound in (cut, cut + 1)), len(values)]
-        return [_AlikeValues(values[start:end]) for start, end in pairwise(bounds) if start < end]
-    alone = [_AlikeValues((value,)) for value in values if canonical_json(value) in named]
+        return [values[start:end] for start, end in pairwise(bounds) if start < end]
+    alone: list[_AlikeValues] = [(value,) for value in values if canonical_json(value) in named]
     rest = [value for value in values if canonical_json(value) not in named]
-    return [*alone, *([_AlikeValues(rest)] if rest else [])]
+    return [*alone, rest] if rest else alone
 
 
 def _values(domain: Domain) -> Sequence[Json]:
     return domain.values if domain.finite else (domain.inside,)
-
-
-def _text(tree: Tree, path: str) -> str | None:
-    return canonical_json(read(tree, path)) if present(tree, path) else None

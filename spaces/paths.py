@@ -161,6 +161,11 @@ def read(tree: Tree, path: str) -> Json:
     return value
 
 
+def text_at(tree: Tree, path: str) -> str | None:
+    """Return the value at ``path`` as canonical JSON; None if there is none (``present``)."""
+    return canonical_json(read(tree, path)) if present(tree, path) else None
+
+
 def _around(tree: Tree, path: str) -> tuple[Any, str]:
     """Return the value that should contain the field at ``path`` (an empty mapping if missing) and the field's name."""
     *parents, name = path.split(".")

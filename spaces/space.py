@@ -14,22 +14,19 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.belief import Belief
 from skipstack.spaces.blocks import TRIES as TRIES_OF_A_BLOCK
-from skipstack.spaces.blocks import Block, blocks
+from skipstack.spaces.blocks import Block, Point, blocks, composed, points
 from skipstack.spaces.changes import differences
 from skipstack.spaces.checks import Conditions, SpaceError, believed, checked, checked_rules
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.fields import fields_of
-from skipstack.spaces.paths import Tree, present, read
+from skipstack.spaces.paths import Tree, present, read, text_at
 from skipstack.spaces.rules import Rule, UndecidedError
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network, with_code
 
 __all__ = ["Axis", "Point", "Space", "SpaceConfig"]
-
-Point = dict[str, Json]
-"""A point of a space: the value of each active axis by its dotted path. Axes are in the order of the space."""
 
 TRIES = 1000
 """After this many draws without an allowed point, ``sample`` stops drawing."""
@@ -73,9 +70,9 @@ class Space:
         }
         self.constraints = tuple(CONSTRAINTS[name] for name in config.constraints if name in CONSTRAINTS)
         """The built-in named constraints of the study."""
-        judged = all(rule.decide is not None for rule in self.rules)
-        self._blocks = blocks(self.rules if judged else (), domains, conditions, self)
-        if self.finite and judged:
+        self._judged = all(rule.decide is not None for rule in self.rules)
+        self._blocks = blocks(self.rules if self._judged else (), domains, conditions, self)
+        if self.finite and self._judged:
             self._check_not_empty()
 
     @property
@@ -111,13 +108,7 @@ class Space:
 
     def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
         """Build a point with values from ``choose(path, domain)``, in axis order. It may violate constraints."""
-        point: Point = {}
-        tree = self.base
-        for path, domain in self.domains.items():
-            if self.active(path, tree):
-                point[path] = choose(path, domain)
-                tree = self.fields.written(tree, path, point[path])
-        return point
+        return composed(self, self.domains, choose)[0]
 
     def draw(self, generator: np.random.Generator) -> Point:
         """Draw a random point that keeps the rules. Each axis is drawn as its domain says.
@@ -256,9 +247,8 @@ class Space:
         Also None if the base has values outside of the axes' domains, or if the code of a rule is not loaded.
         """
         point = self.base_point()
-        known_rules = all(rule.decide is not None for rule in self.rules)
         inside = all(self.domains[path].contains(value) for path, value in point.items())
-        return self.refusal(point) if known_rules and inside else None
+        return self.refusal(point) if self._judged and inside else None
 
     def active(self, path: str, tree: Tree) -> bool:
         """Whether an axis is active: its conditions hold, and ``tree``, with values of earlier axes, has its field."""
@@ -270,34 +260,19 @@ class Space:
 
     def meets(self, path: str, tree: Tree) -> bool:
         """Whether the conditions of the axis at ``path`` hold in ``tree``, even if its field does not exist."""
-        return all(
-            present(tree, on) and canonical_json(read(tree, on)) in texts for on, texts in self._allowed_texts[path]
-        )
+        return all(text_at(tree, on) in texts for on, texts in self._allowed_texts[path])
 
     def everything(self) -> Iterator[Point]:
         """Yield every combination of values of active axes, allowed or not. Call this only for a finite space.
 
         If the combinations of a block are listed (``Block.listed``), those that break its rules are left out.
         """
-        return self._points(list(self.domains), self.base, {})
+        values = {path: domain.values for path, domain in self.domains.items()}
 
-    def _points(self, paths: list[str], tree: Tree, point: Point) -> Iterator[Point]:
-        """Yield every extension of ``point`` by values of the active axes among ``paths``, as in ``everything``.
+        def may_begin(path: str, point: Point) -> bool:
+            return all(block.may_begin(point) for block in self._blocks if path in block.domains)
 
-        ``tree``: the config with the values of ``point``.
-        """
-        if not paths:
-            yield point
-            return
-        path, *rest = paths
-        if not self.active(path, tree):
-            yield from self._points(rest, tree, point)
-            return
-        block = next((block for block in self._blocks if path in block.domains), None)
-        for value in self.domains[path].values:
-            chosen = point | {path: value}
-            if block is None or block.may_begin(chosen):
-                yield from self._points(rest, self.written(tree, path, value), chosen)
+        return (point for point, _ in points(self, values, may_begin))
 
     def _one_at_a_time(self) -> Iterator[Point]:
         def changes() -> Iterator[Point]:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from skipstack.data.basis.collection import collection_put_off
+from skipstack.data.basis.collection import uncollected
 
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Prepare a study": {"data": "corpora", "spaces": "catalogue", "check": "check", "plan": "plan"},
@@ -50,7 +50,7 @@ class Commands(TyperGroup):
         """The command with the name ``cmd_name``; None if there is none."""
         if cmd_name not in FILES:
             return None
-        with collection_put_off():
+        with uncollected():
             file = import_module(f"skipstack.dashboards.commands.{FILES[cmd_name]}")
         own = typer.Typer(rich_markup_mode=None)
         file.add_to(own)

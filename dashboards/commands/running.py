@@ -20,7 +20,7 @@ from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.printing import print_report, say, unless_lost
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
-from skipstack.data.basis.loading import uncollected
+from skipstack.data.basis.collection import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api.options import Execution
 from skipstack.search.api.recorded_options import execution_of

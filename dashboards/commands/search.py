@@ -27,7 +27,7 @@ from skipstack.dashboards.commands.options import (
     with_run_options,
 )
 from skipstack.dashboards.reports.printing import say
-from skipstack.data.basis.loading import uncollected
+from skipstack.data.basis.collection import uncollected
 from skipstack.search.study.record.folder import free_name
 
 

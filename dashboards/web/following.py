@@ -12,7 +12,7 @@ from skipstack.dashboards.live.counts import RungCounts, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.dashboards.web.shared import Shared
-from skipstack.data.basis.collection import collection_put_off
+from skipstack.data.basis.collection import uncollected
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.frames.trials import ScoreRow, score_row
@@ -234,7 +234,7 @@ class Followed:
     def _take(self) -> bool:
         """Read and count the new events. Returns whether there were any."""
         if self._standing is None and is_long(self._ledger):
-            with collection_put_off():
+            with uncollected():
                 if self._begin():
                     return True
         found = False

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final, Literal
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.frozen import identity
 from skipstack.data.formats.character_spans import CharacterSpan, CharacterSpanCorpus, SpanReader
 from skipstack.data.formats.files import BYTE_ORDER_MARK, SourceFile, between_blanks
 from skipstack.data.formats.plain_lines import places_in
@@ -34,11 +33,6 @@ class BratCorpus(CharacterSpanCorpus):
         if path.suffix != TEXT:
             raise UserError(f"{path}: got a name of another end (allowed: {TEXT}; the spans are in {SPANS} beside it)")
         return path.with_suffix(SPANS)
-
-    def digest(self, file: SourceFile) -> str:
-        """The digest of both files: the text and the spans."""
-        assert file.beside is not None, "the corpus reads both"
-        return identity([file.sha256, file.beside.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the lines of a text, with the spans in BIO. Relations, events, attributes and notes are skipped.

@@ -53,11 +53,6 @@ class ColumnCorpus(FileCorpus):
             raise ValueError(f"tag: got column {self.tag}, which has the words (allowed: another column)")
         return self
 
-    @property
-    def label_scheme(self) -> Scheme | None:
-        """The label scheme of the tags; None if they have none."""
-        return self.scheme
-
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the sentences of a file. Illegal sequences of tags are repaired (``data.labels.schemes.repaired``), and
         blanks around words and tags are removed.

@@ -44,33 +44,27 @@ class ConlluCorpus(LayeredCorpus):
         sentences = []
         documents = Documents(file, "utf-8", _DOCUMENT)
         for block in file.blocks("utf-8", comments=("#",), blanks=" "):
-            words: list[str] = []
-            tags: list[str] = []
-            heads: list[str] = []
-            lines: list[int] = []
-            stripped = 0
+            rows, stripped = [], 0
             for number, line in block:
                 fields = line.split("\t")
                 if len(fields) != _COLUMNS:
                     raise file.error(number, f"got {len(fields)} columns, allowed: {_COLUMNS} separated by tabs")
                 if _NO_WORD.fullmatch(fields[0]):
                     continue
-                if fields[0] != str(len(words) + 1):
-                    raise file.error(number, f"got the id {fields[0]!r}, allowed here: {len(words) + 1}")
+                if fields[0] != str(len(rows) + 1):
+                    raise file.error(number, f"got the id {fields[0]!r}, allowed here: {len(rows) + 1}")
                 word, tag = fields[_FORM].strip(" "), fields[_TAG[layer]].strip(" ")
                 if not word:
                     raise file.error(number, "got an empty word, allowed: a word, or _ for an underscore")
                 if tag in ("", "_"):
                     raise file.error(number, f"got {tag!r} as {_NAME[layer]} of {word!r}, allowed: one for every word")
                 stripped += word != fields[_FORM] or tag != fields[_TAG[layer]]
-                words.append(word)
-                tags.append(tag)
-                heads.append(fields[_HEAD])
-                lines.append(number)
-            if words:
+                rows.append((number, word, tag, fields[_HEAD]))
+            if rows:
+                lines, words, tags, heads = zip(*rows, strict=True)
                 tree = _tree(file, lines, heads) if layer == TREES else None
                 begin = documents.at(block[0][0])
-                sentences.append(Sentence(tuple(words), tuple(tags), tree, begin, stripped=stripped))
+                sentences.append(Sentence(words, tags, tree, begin, stripped=stripped))
         return sentences
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from skipstack.data.basis.frozen import Brief
+from skipstack.data.basis.frozen import Brief, identity
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
@@ -109,8 +109,9 @@ class FileCorpus(Brief, ABC):
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """The label scheme of the tags; None for tags of single tokens."""
-        return None
+        """The label scheme of the tags: the field ``scheme``, if the format has it. None for tags of single tokens."""
+        scheme: Scheme | None = getattr(self, "scheme", None)
+        return scheme
 
     @property
     def token_unit(self) -> Unit:
@@ -129,7 +130,7 @@ class FileCorpus(Brief, ABC):
 
     def digest(self, file: SourceFile) -> str:
         """A digest of everything that ``read`` uses: a file's bytes and, in some formats, its path or a second file."""
-        return file.sha256
+        return file.sha256 if file.beside is None else identity([file.sha256, file.beside.sha256])
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError if the splits do not fit together. Most formats accept any splits."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skipstack.data.basis.errors import unknown
-from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.files import SourceFile, is_whole
 
 Record = Mapping[str, Any]
 """The values of a record by their keys."""
@@ -26,7 +26,7 @@ def objects(file: SourceFile) -> Iterator[tuple[int, Record]]:
             raise file.error(number, f"got {line[:40]!r}, allowed: an object of JSON on each line") from error
         if not isinstance(found, dict):
             raise file.error(number, f"got {line[:40]!r}, allowed: an object of JSON, such as {{...}}, on each line")
-        if "\\ud" in line.lower() and not _is_whole(found):
+        if "\\ud" in line.lower() and not is_whole(json.dumps(found, ensure_ascii=False)):
             raise file.error(number, r"got half of a surrogate pair (\ud800 to \udfff), allowed: characters")
         yield number, found
 
@@ -36,12 +36,3 @@ def value_of(file: SourceFile, number: int, record: Record, key: str) -> Any:
     if key not in record:
         raise file.error(number, unknown("key", key, record))
     return record[key]
-
-
-def _is_whole(found: Record) -> bool:
-    """Whether the texts in a record can be encoded. They cannot if a character is half of a surrogate pair."""
-    try:
-        json.dumps(found, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True

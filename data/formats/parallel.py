@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.frozen import identity
 from skipstack.data.formats.files import SourceFile, between_blanks
 from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
@@ -58,21 +57,11 @@ class ParallelCorpus(FileCorpus):
         """The layer to learn: tags of words, or labels of sentences."""
         return "tag" if self.unit == "word" else "label"
 
-    @property
-    def label_scheme(self) -> Scheme | None:
-        """The label scheme of the tags; None if they have none."""
-        return self.scheme
-
     def beside(self, path: Path) -> Path:
         """The file of tags for a file of words. Raises UserError if the path does not end as ``words`` says."""
         if not str(path).endswith(self.words):
             raise UserError(f"{path}: got a name of another end (allowed: words: {self.words}, or words: its own end)")
         return Path(str(path).removesuffix(self.words) + self.tags)
-
-    def digest(self, file: SourceFile) -> str:
-        """The digest of both files: the words and the tags."""
-        assert file.beside is not None, "the corpus reads both"
-        return identity([file.sha256, file.beside.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the words of each line. Their tags, or the label, are on the same line of the file of tags.

@@ -47,11 +47,6 @@ class RecordCorpus(FileCorpus):
             raise ValueError(f"tag: got {self.tag!r}, which has the words (allowed: another key)")
         return self
 
-    @property
-    def label_scheme(self) -> Scheme | None:
-        """The label scheme of the tags; None if they have none."""
-        return self.scheme
-
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the sentence of each record. A record whose two lists are both empty is skipped. Illegal sequences of
         tags are repaired (``data.labels.schemes.repaired``), and blanks around words and tags are removed.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from skipstack.data.basis.counted import counted
+from skipstack.data.formats.files import is_whole
 from skipstack.data.formats.running_text import END
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme, parted
@@ -54,18 +55,9 @@ def _texts(found: object, name: str) -> tuple[str, ...]:
             raise UnsoundError(f"got {_article(text)} as {name} {place} (allowed: str)")
         if not text.strip(" "):
             raise UnsoundError(f"got an empty {name}, {name} {place} (allowed: text)")
-        if not _is_whole(text):
+        if not is_whole(text):
             raise UnsoundError(f"got {text[:40]!r} as {name} {place}, half of a surrogate pair (allowed: characters)")
     return tuple(found)
-
-
-def _is_whole(text: str) -> bool:
-    """Whether the text can be encoded. It cannot if a character is half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _tree(heads: object, words: int, task: str) -> tuple[int, ...] | None:

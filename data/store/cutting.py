@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.store.stored import Split, StoredCorpus
+from skipstack.data.store.stored import Split, StoredCorpus, offsets_of
 
 
 def with_longest(stored: StoredCorpus, longest: int) -> StoredCorpus:
@@ -18,7 +18,8 @@ def with_longest(stored: StoredCorpus, longest: int) -> StoredCorpus:
 def _cut(split: Split, longest: int) -> Split:
     place_N = np.arange(len(split.forms_N)) - np.repeat(split.offsets_S1[:-1], split.lengths_S)
     lengths_S = np.minimum(split.lengths_S, longest)
-    offsets_S1 = np.concatenate([[0], np.cumsum(lengths_S, dtype=np.int64)])
     kept_N = place_N < longest
     vectors = None if split.vectors_NE is None else split.vectors_NE[kept_N]
-    return replace(split, forms_N=split.forms_N[kept_N], lengths_S=lengths_S, offsets_S1=offsets_S1, vectors_NE=vectors)
+    return replace(
+        split, forms_N=split.forms_N[kept_N], lengths_S=lengths_S, offsets_S1=offsets_of(lengths_S), vectors_NE=vectors
+    )

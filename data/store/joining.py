@@ -4,6 +4,7 @@ Array legend: N tokens, L tags, S sentences, S1 = S + 1, M spans.
 """
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from skipstack.data.basis.arrays import Ids
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.spans import Spans
-from skipstack.data.store.stored import Split, StoredCorpus
+from skipstack.data.store.stored import Split, StoredCorpus, offsets_of
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
@@ -38,8 +41,8 @@ def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
         forms_N=split.forms_N[keep_N],
         tags_L=split.tags_L[keep_L],
         lengths_S=split.lengths_S[keep_S],
-        offsets_S1=_offsets(split.lengths_S[keep_S]),
-        tag_offsets_S1=_offsets(counts_S[keep_S]),
+        offsets_S1=offsets_of(split.lengths_S[keep_S]),
+        tag_offsets_S1=offsets_of(counts_S[keep_S]),
         spans=None if split.spans is None else _of_tokens(split.spans, keep_L),
         heads_N=None if split.heads_N is None else split.heads_N[keep_N],
         vectors_NE=None if split.vectors_NE is None else split.vectors_NE[keep_N],
@@ -47,12 +50,6 @@ def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
 
 
 def _joined(first: Split, second: Split) -> Split:
-    heads = None
-    if first.heads_N is not None and second.heads_N is not None:
-        heads = np.concatenate([first.heads_N, second.heads_N])
-    vectors = None
-    if first.vectors_NE is not None and second.vectors_NE is not None:
-        vectors = np.concatenate([first.vectors_NE, second.vectors_NE])
     spans = None
     if first.spans is not None and second.spans is not None:
         spans = _after(first.spans, second.spans, len(first.tags_L))
@@ -63,18 +60,19 @@ def _joined(first: Split, second: Split) -> Split:
         offsets_S1=np.concatenate([first.offsets_S1, first.offsets_S1[-1] + second.offsets_S1[1:]]),
         tag_offsets_S1=np.concatenate([first.tag_offsets_S1, first.tag_offsets_S1[-1] + second.tag_offsets_S1[1:]]),
         spans=spans,
-        heads_N=heads,
-        vectors_NE=vectors,
+        heads_N=_both(first.heads_N, second.heads_N),
+        vectors_NE=_both(first.vectors_NE, second.vectors_NE),
     )
 
 
-def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
+def _both(first: NDArray[Number] | None, second: NDArray[Number] | None) -> NDArray[Number] | None:
+    """Concatenate two arrays; None if one of them is None."""
+    return None if first is None or second is None else np.concatenate([first, second])
 
 
 def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
     """Select the spans of the tokens for which ``keep_L`` is true. The result's indices count only these tokens."""
-    inside_M, place_L = keep_L[spans.start_M], _offsets(keep_L)
+    inside_M, place_L = keep_L[spans.start_M], offsets_of(keep_L)
     start_M, stop_M = spans.start_M[inside_M], spans.stop_M[inside_M]
     return Spans(place_L[start_M], place_L[stop_M], spans.type_M[inside_M])
 

@@ -96,6 +96,11 @@ class StoredCorpus:
     likely_scheme: Scheme | None = None
 
 
+def offsets_of(lengths_S: NDArray[np.integer[Any] | np.bool_]) -> NDArray[np.int64]:
+    """The offset of each entry, and the sum of the lengths: offsets_S1. ``lengths_S``: the length of each entry."""
+    return np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
+
+
 def open_store(folder: Path) -> StoredCorpus:
     """Map a store into memory after checking that every number in it is in its range (``data/store/ranges.py``).
 
@@ -109,20 +114,10 @@ def open_store(folder: Path) -> StoredCorpus:
         forms = tuple(tables[FORMS]["form"].to_pylist())
         check_ranges(tables, forms, notes)
         return StoredCorpus(
-            fingerprint=notes.fingerprint,
             forms=forms,
             counts_F=tables[FORMS]["count"].to_numpy(zero_copy_only=True),
-            tags=notes.tags,
             splits={split: _split(tables[split_file(split)], tables.get(spans_file(split))) for split in SPLITS},
-            scheme=notes.scheme,
-            span_types=notes.span_types,
-            task=notes.task,
-            unlearnt=notes.unlearnt,
-            documents=notes.documents,
-            stripped=notes.stripped,
-            rewritten=notes.rewritten,
-            fitted=notes.fitted,
-            likely_scheme=notes.likely_scheme,
+            **dict(notes),
         )
     except UserError:
         raise

@@ -48,6 +48,7 @@ class Accuracy(Measure):
     label = "accuracy"
     unit = "%"
     counted = ("correct", "tags")
+    counts_of_lane = TagCounts
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
         """Count the correct tags and all tags of each sentence: counts_RSC."""
@@ -55,10 +56,6 @@ class Accuracy(Measure):
         right_RL = (predicted.tags_RL == chosen.tags_L) & (chosen.tags_L >= 0)
         correct_RS = by_sentence(right_RL.astype(np.int64), chosen.tag_offsets_S1[:-1])
         return np.stack(np.broadcast_arrays(correct_RS, np.diff(chosen.tag_offsets_S1)), axis=-1)
-
-    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The ``TagCounts`` of each lane. ``counts_RC``: the counts, summed over the sentences."""
-        return tuple(TagCounts(correct, total) for correct, total in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """The share of correct tags, value_x; 0 without tags."""

@@ -44,8 +44,8 @@ class SpanCounts(Counts):
         return self.correct / self.gold if self.gold else 0.0
 
     @property
-    def f1(self) -> float:
-        """The harmonic mean of precision and recall, 2 correct / (gold + predicted), in [0, 1]; 0 without spans."""
+    def value(self) -> float:
+        """F1, the harmonic mean of precision and recall, 2 correct / (gold + predicted), in [0, 1]; 0 without spans."""
         return _f1(self.correct, self.gold + self.predicted)
 
     @property
@@ -53,15 +53,10 @@ class SpanCounts(Counts):
         """The F1 of the segmentation alone: only start and stop count, not the type."""
         return _f1(self.segmented, self.gold + self.predicted)
 
-    @property
-    def value(self) -> float:
-        """The F1."""
-        return self.f1
-
     def curves(self) -> dict[str, float]:
         """F1, precision, recall, and the F1 of the segmentation alone."""
         return {
-            F1.name: self.f1,
+            F1.name: self.value,
             "precision": self.precision,
             "recall": self.recall,
             "segmentation_f1": self.segmentation_f1,
@@ -81,6 +76,7 @@ class F1(Measure):
     label = "F1"
     unit = "F1"
     counted = tuple(field.name for field in fields(SpanCounts))
+    counts_of_lane = SpanCounts
     keys = tuple(f"{name}_spans" for name in counted)
     """The names of the numbers that ``SpanCounts.recorded`` returns."""
 
@@ -92,10 +88,6 @@ class F1(Measure):
         how = reading(corpus.tags, corpus.scheme, corpus.span_types)
         return spans_by_sentence(predicted.tags_RL, chosen.offsets_S1, how, chosen.spans)
 
-    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The ``SpanCounts`` of each lane. ``counts_RC``: the counts, summed over the sentences."""
-        return tuple(SpanCounts(*counts) for counts in counts_RC.tolist())
-
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """F1 from summed counts: value_x. It is 0 without spans. A split's F1 is not the mean F1 of its sentences."""
         gold_x, predicted_x, correct_x, _ = np.moveaxis(counts_xC, -1, 0)
@@ -104,7 +96,7 @@ class F1(Measure):
     def described(self, metrics: Mapping[str, float]) -> str:
         """The numbers of correct tags and of correct spans, in words."""
         spans = span_counts(metrics)
-        found = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
+        found = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.value:.2%})"
         return f"{super().described(metrics)}, {found}"
 
 

@@ -39,18 +39,13 @@ class AttachmentCounts(Counts):
         return self.attached / self.words if self.words else 0.0
 
     @property
-    def las(self) -> float:
+    def value(self) -> float:
         """LAS, in [0, 1]: the share of words with the right head and relation; 0 without words."""
         return self.labelled / self.words if self.words else 0.0
 
-    @property
-    def value(self) -> float:
-        """The LAS."""
-        return self.las
-
     def curves(self) -> dict[str, float]:
         """UAS and LAS, by name."""
-        return {"uas": self.uas, Las.name: self.las}
+        return {"uas": self.uas, Las.name: self.value}
 
     def recorded(self) -> dict[str, int | float]:
         """The counts except ``words``. A bundle's metrics have that number as ``total``."""
@@ -68,6 +63,7 @@ class Las(Measure):
     keys = ("attached_words", "labelled_words")
     """The names of the numbers that ``AttachmentCounts.recorded`` returns."""
     counted = tuple(field.name for field in fields(AttachmentCounts))
+    counts_of_lane = AttachmentCounts
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
         """Compute the ``AttachmentCounts`` of each sentence in each lane: counts_RSC."""
@@ -76,10 +72,6 @@ class Las(Measure):
         assert predicted.heads_RN is not None, "what is parsed has heads"
         agreed_RNC = attachments(predicted.heads_RN, predicted.tags_RL, chosen.heads_N, chosen.tags_L)
         return by_sentence(agreed_RNC, chosen.offsets_S1[:-1])
-
-    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The ``AttachmentCounts`` of each lane. ``counts_RC``: the counts, summed over the sentences."""
-        return tuple(AttachmentCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """The share of words with the right head and relation, value_x; 0 without words."""
@@ -91,7 +83,7 @@ class Las(Measure):
         arcs = attachment_counts(metrics)
         return (
             f"{arcs.attached} of {arcs.words} words have the right head (UAS {arcs.uas:.2%}), "
-            f"{arcs.labelled} the right relation to it (LAS {arcs.las:.2%})"
+            f"{arcs.labelled} the right relation to it (LAS {arcs.value:.2%})"
         )
 
 

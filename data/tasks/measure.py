@@ -5,7 +5,7 @@ a split, C counts, x any axes.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import copysign
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -61,9 +61,8 @@ class Measure(ABC):
     name: ClassVar[str]
     """The name of the measure in ledgers and curves."""
     label: str
-    """The name of the measure in messages and charts. ``article``: the article before this name."""
-    article: str = "an"
-    factor: ClassVar[float] = 100
+    """The name of the measure in messages and charts."""
+    factor: float = 100
     """The factor from a score to the displayed value. If smaller values are better, the factor is negative: the score
     is then the negative of the value, so that larger scores are always better."""
     unit: str
@@ -79,9 +78,12 @@ class Measure(ABC):
         In classification, a whole text is one sentence. In running text, a line with its end token is one sentence.
         """
 
-    @abstractmethod
+    counts_of_lane: ClassVar[Callable[..., Counts]]
+    """The class of the counts of a lane. Its arguments are the numbers that ``counted`` lists."""
+
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
         """The counts of each lane. ``counts_RC``: the result of ``sentences``, summed over the sentences."""
+        return tuple(self.counts_of_lane(*counts) for counts in counts_RC.tolist())
 
     @abstractmethod
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:

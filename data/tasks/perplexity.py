@@ -50,7 +50,6 @@ class Perplexity(Measure):
 
     name = "perplexity"
     label = "perplexity"
-    article = "a"
     factor = -1
     unit = "perplexity"
     scale = "log"

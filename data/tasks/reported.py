@@ -21,18 +21,19 @@ SCORE: Final = "score"
 """The name of a score to which the user gave no other name."""
 
 
+@final
 @dataclass(frozen=True)
 class ReportedScore(Measure):
-    """The measure of a score that a user's function reports. Larger is better. ``label``: the name of the score.
+    """The measure of a score that a user's function reports. ``label``: the name of the score.
 
     There are no counts per sentence, so the variance of the score is known only from a comparison of seeds.
     """
 
     name = SCORE
     label: str = SCORE
-    article: str = "a"
-    factor = 1
     unit: str = SCORE
+    factor: float = 1
+    """1 if larger scores are better, -1 if smaller ones are."""
     counted = ()
 
     def written(self, score: float, sign: str = "") -> str:
@@ -56,22 +57,13 @@ class ReportedScore(Measure):
         return -self.score(value)
 
 
-@final
-@dataclass(frozen=True)
-class _LowerScore(ReportedScore):
-    """The measure of a score for which smaller is better."""
-
-    factor = -1
-
-
 HIGHER: Final = ReportedScore()
 """The measure of scores to maximise."""
 
-LOWER: Final = _LowerScore()
+LOWER: Final = ReportedScore(factor=-1)
 """The measure of scores to minimise."""
 
 
 def reported_score(label: str, *, larger_is_better: bool) -> Measure:
     """Create the measure of a user's scores, which messages call ``label``."""
-    kind = ReportedScore if larger_is_better else _LowerScore
-    return kind(label, "an" if label[0].lower() in "aeiou" else "a", label)
+    return ReportedScore(label, unit=label, factor=1 if larger_is_better else -1)

@@ -17,17 +17,23 @@ class Sgd(Frozen):
     momentum: Share = 0.0
 
 
-class Adam(Frozen):
-    """Adam (Kingma and Ba, 2015, algorithm 1)."""
+class _AdamFields(Frozen):
+    """The fields that Adam and its variants share."""
 
-    kind: Literal["adam"] = "adam"
+    kind: str
     learning_rate: PositiveFloat = 0.001
     beta1: Share = 0.9
     beta2: Share = 0.999
     epsilon: PositiveFloat = 1e-8
 
 
-class AdamW(Frozen):
+class Adam(_AdamFields):
+    """Adam (Kingma and Ba, 2015, algorithm 1)."""
+
+    kind: Literal["adam"] = "adam"
+
+
+class AdamW(_AdamFields):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2), as in torch: before Adam moves a
     weight, the weight is multiplied by 1 - learning_rate * weight_decay.
 
@@ -36,15 +42,11 @@ class AdamW(Frozen):
     """
 
     kind: Literal["adamw"] = "adamw"
-    learning_rate: PositiveFloat = 0.001
-    beta1: Share = 0.9
-    beta2: Share = 0.999
-    epsilon: PositiveFloat = 1e-8
     weight_decay: NonNegativeFloat = 0.01
     """The decay of each weight per update, relative to the learning rate."""
 
 
-class LazyAdam(Frozen):
+class LazyAdam(_AdamFields):
     """Adam that skips table rows that a batch does not look up, so that large vocabularies cost little.
 
     A table holds vectors of words, word classes, capitalisation or affixes, or of the characters that an LSTM reads. A
@@ -55,10 +57,6 @@ class LazyAdam(Frozen):
     """
 
     kind: Literal["lazy_adam"] = "lazy_adam"
-    learning_rate: PositiveFloat = 0.001
-    beta1: Share = 0.9
-    beta2: Share = 0.999
-    epsilon: PositiveFloat = 1e-8
 
 
 class Adagrad(Frozen):

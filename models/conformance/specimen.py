@@ -4,7 +4,7 @@ built-in component instead, and a corpus.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from skipstack.data.basis.user_code.configs import OwnConfig, Part
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.batches import Batch, evaluation_batches, training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
-from skipstack.data.store.stored import Split, StoredCorpus
+from skipstack.data.store.stored import Split, StoredCorpus, offsets_of
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.conformance.parts import TAGS
@@ -99,28 +99,19 @@ def _around(part: Part, piece: OwnConfig | None) -> ModelConfig:
         "stack": stack,
         "initial_scale": 1.0,
     }
-    if piece is None:
-        return ModelConfig.model_validate(model)
-    match part:
-        case "gate":
-            model["stack"] = {**stack, "shortcut": {"gate": piece}}
-        case "cell":
-            model["stack"] = {**stack, "composition": 0, "cell": piece}
-        case "head":
-            model["head"] = piece
-        case "embedder":
-            model["embedder"] = piece
-        case "format" | "proposer" | "scheduler":
-            raise AssertionError(f"a {part} is in no network")
-        case _:
-            assert_never(part)
-    return ModelConfig.model_validate(model)
+    own: dict[str, dict[str, Any]] = {
+        "gate": {"stack": {**stack, "shortcut": {"gate": piece}}},
+        "cell": {"stack": {**stack, "composition": 0, "cell": piece}},
+        "head": {"head": piece},
+        "embedder": {"embedder": piece},
+    }
+    return ModelConfig.model_validate(model if piece is None else {**model, **own[part]})
 
 
 def _split(name: str) -> Split:
     draws = generator(0, "conformance", name)
     lengths_S = np.array([*range(1, LONGEST + 1)] * 3, dtype=np.int32)
-    offsets_S1 = np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
+    offsets_S1 = offsets_of(lengths_S)
     forms_N = draws.integers(1, WORDS, size=offsets_S1[-1]).astype(np.int32)
     before_N = np.concatenate([[0], forms_N[:-1]])
     return Split(forms_N, ((forms_N + before_N) % TAGS).astype(np.int32), lengths_S, offsets_S1, offsets_S1)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
-from skipstack.data.basis.collection import collection_put_off
+from skipstack.data.basis.collection import uncollected
 from skipstack.data.basis.frozen import identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.exploration import Exploration, explore
@@ -245,7 +245,7 @@ def study_frames(path: Path) -> StudyFrames:
             cached=found.frame,
             read=lambda: StudyRecord.of(past),
         )
-    with collection_put_off():
+    with uncollected():
         frames = StudyFrames.of(read_study(path), path)
         made: dict[str, Callable[[], pd.DataFrame]] = {
             **{name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)},

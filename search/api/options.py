@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from skipstack.data.basis.collection import uncollected
 from skipstack.data.basis.command_process import is_claimed
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit

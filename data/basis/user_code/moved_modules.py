@@ -19,6 +19,7 @@ from typing import Final
 MOVED: Final[Mapping[str, str]] = {
     "skipstack.data.basis.code_files": "skipstack.data.basis.user_code.files",
     "skipstack.data.basis.code_pieces": "skipstack.data.basis.user_code.files",
+    "skipstack.data.basis.loading": "skipstack.data.basis.collection",
     "skipstack.data.basis.open_to": "skipstack.data.basis.user_code.configs",
     "skipstack.data.basis.own_code": "skipstack.data.basis.user_code.configs",
     "skipstack.data.basis.own_lines": "skipstack.data.basis.user_code.files",

@@ -194,24 +194,18 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
 
 def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
     """Return the reason why the GPU kernel of the operation ``func`` would refuse arguments that its CPU kernel
-    accepts, or None. Only torch's fused Adam is checked.
+    accepts, or None. Only torch's fused Adam is checked (``FusedAdamKernel.cu``).
+
+    Its learning rate and numbers of steps must be in float32. A parameter, its gradient and its averages must have the
+    same type and layout.
     """
-    if func is torch.ops.aten._fused_adam_.tensor_lr:
-        parameters, gradients, means, squares, _, steps = args[:6]
-        return _adam(list(zip(parameters, gradients, means, squares, strict=True)), [kwargs["lr"], *steps])
-    return None
-
-
-def _adam(parts: Sequence[Sequence[Tensor]], numbers: Sequence[Tensor]) -> str | None:
-    """Return the reason why torch's ``FusedAdamKernel.cu`` would refuse its arguments, or None.
-
-    ``parts``: each parameter with its gradient and averages, which must have the same type and layout. ``numbers``: the
-    learning rate and the numbers of steps, which must be in float32.
-    """
-    for each in numbers:
+    if func is not torch.ops.aten._fused_adam_.tensor_lr:
+        return None
+    parameters, gradients, means, squares, _, steps = args[:6]
+    for each in (kwargs["lr"], *steps):
         if each.dtype != torch.float32:
             return f"expected a rate and steps in float32 (got {each.dtype})"
-    for together in parts:
+    for together in zip(parameters, gradients, means, squares, strict=True):
         if len({(each.dtype, each.shape, each.stride()) for each in together}) > 1:
             return "a parameter, its gradient and its averages have other types, shapes or strides"
     return None

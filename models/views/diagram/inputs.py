@@ -37,20 +37,16 @@ def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
 
 
 def _tokens(config: EmbedderConfig, token: str) -> Iterator[Piece]:
-    tops = []
-    if config.word_size:
-        tops.append("word")
-        yield Part(name="word", kind="input", label=token, size=config.word_size)
-    if config.capital_size:
-        tops.append("capitals")
-        yield Part(name="capitals", kind="input", label="capitals", size=config.capital_size)
-    if kept := config.affix_characters:
-        tops.append("affixes")
-        size = 2 * kept * config.affix_size
-        yield Part(name="affixes", kind="input", label=f"first, last {kept}", size=size, note="characters")
-    if config.class_size:
-        tops.append("class")
-        yield Part(name="class", kind="input", label="class", size=config.class_size)
+    tops, kept = [], config.affix_characters
+    for name, label, size, note in (
+        ("word", token, config.word_size, ""),
+        ("capitals", "capitals", config.capital_size, ""),
+        ("affixes", f"first, last {kept}", 2 * kept * config.affix_size, "characters"),
+        ("class", "class", config.class_size, ""),
+    ):
+        if size:
+            tops.append(name)
+            yield Part(name=name, kind="input", label=label, size=size, note=note)
     if config.spelling is not None:
         for piece in _spelling(config.spelling):
             yield piece

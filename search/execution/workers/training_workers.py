@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
-from skipstack.data.basis.loading import uncollected
+from skipstack.data.basis.collection import uncollected
 from skipstack.search.study.task import Measured, TrialTask, Worker, Workers
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from skipstack.data.basis.child_process import ChildProcess, Link, NoAnswerError
+from skipstack.data.basis.collection import uncollected
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.redaction import hide
 from skipstack.search.ledger.following import Following

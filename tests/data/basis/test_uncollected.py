@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from skipstack.data.basis.loading import uncollected
+from skipstack.data.basis.collection import uncollected
 
 
 @pytest.fixture(autouse=True)

@@ -101,7 +101,7 @@ def test_counts_agree_with_conlleval_on_any_tags(scheme: Scheme, data: st.DataOb
 def test_segmentation_counts_a_word_whatever_its_tag() -> None:
     [counts] = counted([["B-n", "E-n", "S-v", "S-v"]], [[["B-v", "E-v", "S-v", "S-n"]]], "bmes")
     assert (counts.correct, counts.segmented) == (1, 3)
-    assert (counts.f1, counts.segmentation_f1) == (1 / 3, 1)
+    assert (counts.value, counts.segmentation_f1) == (1 / 3, 1)
 
 
 def test_rare_is_in_no_span() -> None:
@@ -127,7 +127,7 @@ def test_a_gold_span_of_a_type_that_no_tag_has_is_missed() -> None:
 def test_the_figures_are_those_that_conlleval_prints() -> None:
     # The example on the page of the CoNLL-2000 shared task: 459 phrases, 539 found, 371 correct.
     counts = SpanCounts(gold=459, predicted=539, correct=371, segmented=459)
-    printed = [round(100 * share, 2) for share in (counts.precision, counts.recall, counts.f1)]
+    printed = [round(100 * share, 2) for share in (counts.precision, counts.recall, counts.value)]
     assert printed == [68.83, 80.83, 74.35]
     assert counts.segmentation_f1 == 2 * 459 / (459 + 539)
 
@@ -135,4 +135,4 @@ def test_the_figures_are_those_that_conlleval_prints() -> None:
 @pytest.mark.parametrize(("gold", "predicted"), [(0, 0), (3, 0), (0, 3)])
 def test_where_there_is_nothing_to_divide_by_the_figures_are_zero(gold: int, predicted: int) -> None:
     counts = SpanCounts(gold=gold, predicted=predicted, correct=0, segmented=0)
-    assert (counts.precision, counts.recall, counts.f1, counts.segmentation_f1) == (0, 0, 0, 0)
+    assert (counts.precision, counts.recall, counts.value, counts.segmentation_f1) == (0, 0, 0, 0)

@@ -21,5 +21,5 @@ def test_counts_of_attachment_agree_with_a_loop_over_the_words(seed: int, lanes:
 
 def test_attachment_scores_are_shares_of_all_words() -> None:
     counts = AttachmentCounts(words=8, attached=6, labelled=5)
-    assert (counts.uas, counts.las) == (0.75, 0.625)
-    assert (AttachmentCounts(0, 0, 0).uas, AttachmentCounts(0, 0, 0).las) == (0, 0)
+    assert (counts.uas, counts.value) == (0.75, 0.625)
+    assert (AttachmentCounts(0, 0, 0).uas, AttachmentCounts(0, 0, 0).value) == (0, 0)

@@ -427,7 +427,7 @@ def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle
             decoded = run.model.eval().decode(tokens, run.lexicon).tags_RUB[lane, :, 0].tolist()
             pairs.append(([tags[tag] for tag in gold[0, :, 0]], [tags[tag] for tag in decoded]))
         assert (counts.gold, counts.predicted, counts.correct) == conlleval.counts(pairs)
-    assert report.dev_score == tuple(counts.f1 for counts in report.dev_counts)
+    assert report.dev_score == tuple(counts.value for counts in report.dev_counts)
     assert report.dev_score != report.dev_accuracy
     assert run.error_R.tolist() == [1 - score for score in report.dev_score]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from skipstack.data.basis.loading import uncollected
+from skipstack.data.basis.collection import uncollected
 
 with uncollected():  # these imports take half of a worker's start
     import ray

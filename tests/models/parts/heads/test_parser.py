@@ -67,10 +67,10 @@ def test_it_learns_the_trees_of_the_grammar_and_its_score_is_las(corpus: Prepare
     run = training(corpus, 1, 2)
     reports = [run.run_epoch() for _ in range(6)]
     first, last = reports[0], reports[-1]
-    assert last.dev_score == tuple(counts.las for counts in last.dev_counts)
+    assert last.dev_score == tuple(counts.value for counts in last.dev_counts)
     assert min(last.dev_score) > 0.7
     assert min(last.dev_score) > max(first.dev_score)
-    assert all(counts.uas >= counts.las for report in reports for counts in report.dev_counts)
+    assert all(counts.uas >= counts.value for report in reports for counts in report.dev_counts)
     assert max(last.train_loss) < min(first.train_loss)
 
 

@@ -115,7 +115,7 @@ def test_a_bundle_counts_the_arcs_of_what_it_predicts(study: StudyFolder, record
                 assert trial.sentences is not None
                 assert trial.sentences[lane].tolist() == sentences
                 assert record.measure.of_counts(trial.sentences.sum(axis=1)).tolist() == list(trial.test.values())
-            assert counts.las == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
+            assert counts.value == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
             if trial.config.model.head.model_dump()["decoder"] == "tree":
                 for one in found:
                     assert one.heads is not None
@@ -129,7 +129,7 @@ def test_verifying_tells_uas_and_las_and_refuses_another_count(study: StudyFolde
     answer = CliRunner().invoke(app, ["verify", str(bundle), "--data-dir", str(study.path.parent), "--device", "cpu"])
     assert (
         f"test: {counts.attached} of {counts.words} words have the right head (UAS {counts.uas:.2%}), "
-        f"{counts.labelled} the right relation to it (LAS {counts.las:.2%}), as exported"
+        f"{counts.labelled} the right relation to it (LAS {counts.value:.2%}), as exported"
     ) in answer.stdout
     resealed(bundle, "metrics.json", "test.attached_words", counts.attached + 1)
     with pytest.raises(UserError, match=r"gives .* attached words, .* say .* attached words"):

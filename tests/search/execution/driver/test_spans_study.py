@@ -124,7 +124,7 @@ def test_a_bundle_counts_the_spans_that_conlleval_counts_in_what_it_predicts(
                     for tokens, tags in zip(gold, predicted, strict=True)
                 ]
                 assert record.measure.of_counts(trial.sentences.sum(axis=1)).tolist() == list(trial.test.values())
-            assert spans.f1 == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
+            assert spans.value == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
         assert max(trial.dev.values()) == trial.dev[bundle.provenance["seeds"][0]]
         assert verify_bundle(path, data_dir=study.path.parent, device="cpu")[1] == bundle.metrics
         assert any(tag.startswith("S-") for tag in bundle.tags) == (scheme == "bioes")
@@ -136,7 +136,7 @@ def test_verifying_tells_the_spans_and_refuses_another_count(
     path = export_bundle(record, study, record.trials[0], tmp_path / "bundle", "cpu")
     spans = span_counts(load_bundle(path, torch.device("cpu")).metrics["dev"])
     answer = CliRunner().invoke(app, ["verify", str(path), "--data-dir", str(study.path.parent), "--device", "cpu"])
-    told = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%}), as exported"
+    told = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.value:.2%}), as exported"
     assert told in answer.stdout
     resealed(path, "metrics.json", "dev.correct_spans", spans.correct + 1)
     with pytest.raises(UserError, match=rf"gives .*, {spans.correct} correct .* say .*, {spans.correct + 1} correct "):
