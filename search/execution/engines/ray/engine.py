@@ -38,8 +38,8 @@ from skipstack.search.execution.engines.capacity import (
 from skipstack.search.execution.engines.new_machines import NewMachines
 from skipstack.search.execution.engines.ray.autoscaler import autoscaling, demanded
 from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers
-from skipstack.search.execution.engines.ray.copying.file_server import FileService
 from skipstack.search.execution.engines.ray.copying.mark import Mark
+from skipstack.search.execution.engines.ray.copying.remote_file_server import FileService
 from skipstack.search.execution.engines.ray.copying.study import copying, gather
 from skipstack.search.execution.engines.ray.gpu_failures import GpuFailures
 from skipstack.search.execution.engines.ray.loop import SlotScheduler, SlotSearcher, StudyIsOver, StudyLoop
