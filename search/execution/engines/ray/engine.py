@@ -57,7 +57,7 @@ from skipstack.search.execution.engines.ray.machines import (
 from skipstack.search.execution.engines.ray.metrics import watched
 from skipstack.search.execution.engines.ray.orders import PrepareProcess
 from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
-from skipstack.search.execution.engines.ray.process import borrowed, settings_of_slots, silenced
+from skipstack.search.execution.engines.ray.process import SLOTS, borrowed, environment, silenced
 from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 from skipstack.search.execution.engines.ray.worker_process import WorkerProcess
 from skipstack.search.study.record.folder import StudyFolder
@@ -247,7 +247,7 @@ class RayEngine(Engine):
             as_talkative_as_before(),
             ExitStack() as beginning,
         ):
-            beginning.enter_context(settings_of_slots())
+            beginning.enter_context(environment(SLOTS))
             loop.on_begun = beginning.close
             tune.Tuner(
                 tune.with_resources(WorkerProcess, _placement),
