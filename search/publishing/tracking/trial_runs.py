@@ -19,7 +19,7 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.parts import is_installed, missing
 from skipstack.data.basis.redaction import redacted, without_secrets
 from skipstack.search.execution.workers.reporting import ReportError, TrackedRun, TrackedRuns
-from skipstack.search.publishing.tracking.client import connected, search_runs
+from skipstack.search.publishing.tracking.client import connected, runs_in, search_runs
 from skipstack.search.publishing.tracking.entry import key_of, of_study
 from skipstack.search.publishing.tracking.stores import URI, database_file
 from skipstack.search.study.task import TrialTask
@@ -165,9 +165,8 @@ class CallRun(TrackedRun):
         if database is not None and not _has_experiment(database, self._runs.experiment):
             return None
         client, key = connected(self._runs.uri), (self._runs.ablation, self._trial)
-        named = client.get_experiment_by_name(self._runs.experiment)
         having = f"{of_study(self._runs.study_id)} AND tags.`skipstack.trial` = '{self._trial}'"
-        runs = () if named is None else search_runs(client, [named.experiment_id], having)
+        runs = runs_in(client, self._runs.experiment, having)
         return next((run for run in runs if key_of(run) == key and run.data.params), None)
 
     def _below(self, trial: "Run") -> str:
