@@ -15,17 +15,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.publishing.bundles.files import CARD, is_own
 from skipstack.search.publishing.tracking.client import connected, found_study, got, told
 from skipstack.search.publishing.tracking.entry import NOTE, STUDY, RunKey, note
-from skipstack.search.publishing.tracking.model_folder import is_own, provenance, save_model, save_own_model
+from skipstack.search.publishing.tracking.model_folder import provenance, save_model, save_own_model
 from skipstack.search.publishing.tracking.names import LONGEST
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import LoggedModel, Run
-
-CARD: Final = "README.md"
-"""The model card of a bundle (``search/publishing/bundles/files.py``)."""
 
 TAG: Final = "skipstack.bundle"
 """The tag of a logged model that identifies the bundle. For a model among artifacts, this is the prefix of a tag of the
