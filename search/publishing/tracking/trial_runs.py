@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Self, final
 from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.parts import is_installed, missing
 from skipstack.data.basis.redaction import redacted, without_secrets
-from skipstack.search.execution.workers.reporting import ReportError, TrackedRun, TrackedRuns
+from skipstack.search.execution.workers.reporting import ReportError, TrackedRun
 from skipstack.search.publishing.tracking.client import connected, runs_in, search_runs
 from skipstack.search.publishing.tracking.entry import key_of, of_study
 from skipstack.search.publishing.tracking.stores import URI, database_file
@@ -49,7 +49,7 @@ _before: str | None = None
 
 @final
 @dataclass(frozen=True, slots=True)
-class TrialRuns(TrackedRuns):
+class TrialRuns:
     """Gives the functions of a study their MLflow runs. ``uri``: the URI of the store. ``experiment``: the name of the
     study's experiment. ``study_id``: the id of the study. ``ablation``: the number of the ablation; None for the
     search.
@@ -60,7 +60,7 @@ class TrialRuns(TrackedRuns):
     study_id: str
     ablation: int | None = None
 
-    def of(self, task: TrialTask, call: int) -> TrackedRun:
+    def __call__(self, task: TrialTask, call: int) -> TrackedRun:
         """Return the run of one call of a trial's function. The store is not contacted yet."""
         return CallRun(self, task, call)
 
