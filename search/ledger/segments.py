@@ -23,7 +23,7 @@ from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
 from skipstack.data.basis.errors import UserError, older
 from skipstack.data.basis.ordinary_files import opened
-from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
+from skipstack.search.ledger.lines import SUFFIX, Line, check_append, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
 """A ledger with at least this number of lines outside the compacted file is compacted when it is opened for writing."""
@@ -286,9 +286,7 @@ class Segments:
                 torn = line
                 continue
             appends += 1
-            if not line.payload.startswith(b"%d " % appends):
-                found = line.payload.partition(b" ")[0].decode(errors="replace")[:20]
-                raise damaged(f"{line.segment}:{line.number}", f"append {found} stands where append {appends} should")
+            check_append(line, appends)
             yield line
         self.appends = appends
         if torn is not None:
