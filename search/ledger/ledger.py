@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError, newer, older, one_line
 from skipstack.search.ledger.events import FORMAT, Event, Extended, format_of, from_json, to_json
-from skipstack.search.ledger.lines import SUFFIX, Line, compacted
+from skipstack.search.ledger.lines import Line, compacted
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Checked, Segments, Version
 
 ADDRESS: Final = "address"
@@ -186,12 +186,9 @@ class _Survey:
 @lru_cache(maxsize=4)
 def _surveyed(folder: Path, version: Version) -> _Survey:
     """Read the whole ledger in ``folder``. ``version``: the cache key. Raises UserError as ``Segments.lines`` does."""
-    segments = Segments(folder)
-    loose, events = 0, list[Event]()
-    for line in segments.lines():
-        loose += not line.segment.endswith(SUFFIX)
-        events += _found([line], RARE)
-    return _Survey(Checked(segments.appends, loose, segments.cut), tuple(events))
+    events = list[Event]()
+    checked = Segments(folder).checked(lambda line: events.extend(_found([line], RARE)))
+    return _Survey(checked, tuple(events))
 
 
 def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:

@@ -151,7 +151,7 @@ class Segments:
         self._lock = _locked(self.folder)
         try:
             content = self._content()
-            loose = self._cut_torn(content, known() or self._checked(content))
+            loose = self._cut_torn(content, known() or self.checked())
             for path in content.stale:
                 path.unlink()
             if loose >= self._worth_compacting:
@@ -292,10 +292,12 @@ class Segments:
         if torn is not None:
             self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
 
-    def _checked(self, content: _Content) -> Checked:
-        """Read the whole content and return the result. Raises UserError on damage."""
-        self.cut = None
-        loose = sum(not line.segment.endswith(SUFFIX) for line in self._whole(content))
+    def checked(self, hear: Callable[[Line], None] = lambda line: None) -> Checked:
+        """Read all lines, pass each to ``hear``, and return the result. Raises the errors of ``lines``."""
+        self.cut, loose = None, 0
+        for line in self.lines():
+            loose += not line.segment.endswith(SUFFIX)
+            hear(line)
         return Checked(self.appends, loose, self.cut)
 
     def _cut_torn(self, content: _Content, checked: Checked) -> int:
