@@ -137,7 +137,7 @@ class RayEngine(Engine):
                     device,
                     there,
                     cpus_per_trial=cpus_per_trial,
-                    sizes=lambda: answers,
+                    answers=answers,
                     count=lambda task: Question(self._counting(memory, task), max_retries=0),
                     each="trial" if sharing.most == 1 else f"program of up to {sharing.most} trials",
                 ),
