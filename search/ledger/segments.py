@@ -42,7 +42,7 @@ HALF_COMPACTED = re.compile(r"\.\d{6}\.jsonl\.gz(\.\w+)?")
 """The name of an incomplete compacted file, left by a driver that was killed during compaction."""
 
 LOOKED_AT = 0.05
-"""Seconds after which a lock that is held is tried once more. ``Segments.is_locked`` holds it for less."""
+"""Seconds after which a lock that is held is tried once more. ``Segments.is_written`` holds it for less."""
 
 PARQUET = re.compile(r"\d{6}\.parquet")
 """A compacted file of versions up to 0.2.0, which ``skipstack upgrade`` rewrites."""
@@ -116,8 +116,8 @@ class Segments:
         self._size = 0
 
     def lines(self) -> Iterator[Line]:
-        """Yields the complete lines of all segments in order. Raises UserError, with segment and line, on damage before
-        the last line and for a missing segment.
+        """Yields the complete lines of all files in order, one per append. Raises UserError, with file and line, on
+        damage before the last line and for a missing segment.
         """
         return self._whole(self._content())
 
@@ -164,8 +164,10 @@ class Segments:
             raise
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Context in which no other driver can write. Raises UserError if a driver is writing already."""
+    def kept(self) -> Iterator[None]:
+        """Context in which no driver can write. Raises UserError if a driver is writing. A read-only folder needs no
+        lock, and gets none.
+        """
         try:
             lock = _locked(self.folder)
         except OSError:  # the folder is read-only, so no driver can write to it
@@ -177,7 +179,7 @@ class Segments:
                 os.close(lock)
 
     @property
-    def is_locked(self) -> bool:
+    def is_written(self) -> bool:
         """Whether a driver is writing. Changes nothing, so that it is also known of another user's study."""
         try:
             with opened(self.folder / "lock") as lock:
@@ -188,7 +190,7 @@ class Segments:
             return False
         return False
 
-    def append(self, payload: bytes) -> None:
+    def append_line(self, payload: bytes) -> None:
         """Write one line to the disk. A failed write is retried after pauses of ``PAUSES`` seconds, unless a retry
         cannot help, as on a full disk.
 
