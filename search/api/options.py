@@ -23,7 +23,7 @@ from skipstack.search.execution.workers.function_worker import FunctionWorkers
 from skipstack.search.execution.workers.logged import LoggedWorkers
 from skipstack.search.execution.workers.metered import MeteredWorkers
 from skipstack.search.execution.workers.programs import program_of
-from skipstack.search.execution.workers.reporting import NoRuns, Objective, TrackedRuns
+from skipstack.search.execution.workers.reporting import Objective, TrackedRuns, no_run
 from skipstack.search.execution.workers.training_workers import TrainingWorkers
 from skipstack.search.ledger.events import StudyOpened
 from skipstack.search.publishing.tracking.entry import made_of
@@ -103,16 +103,16 @@ class Execution(RunOptions):
         """The URI of the MLflow store with the runs of the study in ``folder``."""
         return self.store or sqlite_uri(folder.runs_database.resolve())
 
-    def start(self, runs: TrackedRuns | None = None) -> Engine:
+    def start(self, runs: TrackedRuns = no_run) -> Engine:
         """Start the engine that trains networks or calls the user's function. Raises UserError if it cannot start.
-        ``runs``: the MLflow runs that a function may write to; None means no runs.
+        ``runs``: the MLflow runs that a function may write to.
         """
         function, on_ray, trials = self.function, self.engine == "ray", self.trials_per_program
         if function is None or on_ray:
             check_addresses(self.engine)
         trains: Workers = TrainingWorkers(shared=trials > 1)
         if function is not None:
-            trains = FunctionWorkers(function, self.cpus_per_trial if on_ray else None, runs or NoRuns())
+            trains = FunctionWorkers(function, self.cpus_per_trial if on_ray else None, runs)
         worker: Workers = LoggedWorkers(MeteredWorkers(trains) if self.system_metrics else trains, own_process=on_ray)
         if on_ray:
             return self._ray(worker)

@@ -21,7 +21,7 @@ from skipstack.search.execution.driver.faults import Fault, StudyInterruptedErro
 from skipstack.search.execution.driver.functions import asked
 from skipstack.search.execution.workers.call_models import CallModels
 from skipstack.search.execution.workers.function_worker import joined
-from skipstack.search.execution.workers.reporting import NoRuns, Report, SeedReport, TrackedRun, TrackedRuns, Values
+from skipstack.search.execution.workers.reporting import Report, SeedReport, TrackedRun, TrackedRuns, Values, no_run
 from skipstack.search.study.task import TrialTask
 from skipstack.spaces.function import FunctionConfig
 
@@ -147,7 +147,7 @@ class AskedTrial:
         self._told: dict[int, SeedReport] = {}
         self._began = dict.fromkeys(task.seeds, time.monotonic())
         self._models = {each: CallModels.of(task, each) for each in task.seeds}
-        self._tracked = {each: engine.runs.of(task, each) for each in task.seeds}
+        self._tracked = {each: engine.runs(task, each) for each in task.seeds}
         self._reports = {
             each: Report(task, each, partial(self._hand_over, each), models=models, tracked=self._tracked[each])
             for each, models in self._models.items()
@@ -279,9 +279,9 @@ class OwnLoopExecution(Execution):
 
     function: Any = asked
 
-    def start(self, runs: TrackedRuns | None = None) -> Engine:
+    def start(self, runs: TrackedRuns = no_run) -> Engine:
         """Create the engine that lends the driver to the user's loop instead of training trials."""
-        return _Asked(runs or NoRuns())
+        return _Asked(runs)
 
 
 @final

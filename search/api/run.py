@@ -47,7 +47,7 @@ from skipstack.search.execution.driver.functions import (
 )
 from skipstack.search.execution.driver.interruption import terminated_as_interrupted
 from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
-from skipstack.search.execution.workers.reporting import NoRuns, TrackedRuns
+from skipstack.search.execution.workers.reporting import TrackedRuns, no_run
 from skipstack.search.ledger.events import Event, Noted, Renamed, StudyOpened, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.bundles.corpus_folders import folders_of
@@ -581,10 +581,10 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str 
 def _runs_of(run: Run, path: Path) -> TrackedRuns:
     """The MLflow runs for the study's function; none for networks or without MLflow. ``path``: the final folder."""
     if run.execution.function is None or not is_installed("mlflow"):
-        return NoRuns()
+        return no_run
     opened = next(iter(Ledger(run.folder.ledger).replay()), None)
     if not isinstance(opened, StudyOpened):
-        return NoRuns()
+        return no_run
     return run.execution.tracked(StudyFolder(path, run.ablation), opened)
 
 

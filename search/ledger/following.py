@@ -8,7 +8,7 @@ from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.data.basis.ordinary_files import opened
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger, events_of
-from skipstack.search.ledger.lines import SUFFIX, Line, damaged, decoded, lines_in
+from skipstack.search.ledger.lines import SUFFIX, Line, check_append, damaged, decoded, lines_in
 
 
 class Following:
@@ -52,11 +52,7 @@ class Following:
             number = line.payload.partition(b" ")[0]
             if number.isdigit() and int(number) <= self._appends:
                 continue  # already yielded: a compacted file is read from its beginning
-            if number != b"%d" % (self._appends + 1):
-                found = number.decode(errors="replace")[:20]
-                raise damaged(
-                    f"{line.segment}:{line.number}", f"append {found} stands where append {self._appends + 1} should"
-                )
+            check_append(line, self._appends + 1)
             yield line
 
     def _added(self, file: Path) -> Iterator[Line]:

@@ -6,7 +6,6 @@ is dropped, and ``Ledger.cut`` says so. Damage anywhere else is an error. Only o
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -18,7 +17,7 @@ from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError, newer, older, one_line
 from skipstack.search.ledger.events import FORMAT, Event, Extended, format_of, from_json, to_json
-from skipstack.search.ledger.lines import SUFFIX, Line, compacted
+from skipstack.search.ledger.lines import Line, compacted
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Checked, Segments, Version
 
 ADDRESS: Final = "address"
@@ -33,8 +32,9 @@ READINGS: Final = 3
 """The maximum number of attempts to read a ledger while compactions remove files that are being read."""
 
 
-class Ledger:
-    """Reads and writes the ledger of one study, in the ledger's ``folder``.
+class Ledger(Segments):
+    """Reads and writes the ledger of one study, in the ledger's ``folder``. A line of a segment holds the events of an
+    append.
 
     Reading needs no lock. Writing takes a lock, so that only one driver writes at a time::
 
@@ -52,20 +52,14 @@ class Ledger:
                 f"{folder / ADDRESS}: this ledger lies on an object store (allowed: one in its study's folder); "
                 "docs/guide/clusters.md says how its events are copied back"
             )
-        self.folder = folder
-        self._segments = Segments(folder, worth_compacting=worth_compacting)
-
-    @property
-    def cut(self) -> str | None:
-        """A message about a torn append that was dropped when the ledger was read or opened; None without one."""
-        return self._segments.cut
+        super().__init__(folder, worth_compacting=worth_compacting)
 
     def read(self) -> list[Event]:
         """Read all events in order; none if there is no ledger yet. Raises UserError as ``whole`` does."""
         return self.whole(lambda: list(self._events()))
 
     def whole(self, reading: Callable[[], Value]) -> Value:
-        """Call ``reading``, which reads the ledger from its start, and return its result.
+        """Call ``reading``, which reads ``lines`` or ``files`` from their start, and return its result.
 
         A compaction may remove files during the call. The call is then repeated, up to ``READINGS`` calls in all.
         Raises UserError, with file and line, on damage before the last line and on unknown events. Raises UserError
@@ -81,14 +75,6 @@ class Ledger:
                 raise self._unreadable(error) from error
         raise AssertionError("every reading returns, is repeated or raises")
 
-    def files(self) -> tuple[Path, ...]:
-        """Return the files with the ledger's lines, in order. Call this only in a function passed to ``whole``."""
-        return self._segments.files()
-
-    def lines(self) -> Iterator[Line]:
-        """Yields the complete lines in order, one per append. Call this only in a function passed to ``whole``."""
-        return self._segments.lines()
-
     def replay(self) -> Iterator[Event]:
         """Yields all events in order, without keeping them in memory. Raises UserError when the iteration reaches
         damage. Raises UserError also if another driver's compaction removes files, where ``read`` would start again.
@@ -100,20 +86,7 @@ class Ledger:
 
     def packed(self) -> bytes:
         """Return the whole ledger as one compacted file. Raises UserError on damage, OSError for an unreadable file."""
-        return compacted(self._segments.lines())
-
-    @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Context in which no driver can write the ledger. Raises UserError if a driver is writing it. If this user
-        cannot write to the folder, the ledger is neither locked nor checked.
-        """
-        with self._segments.locked():
-            yield
-
-    @property
-    def is_written(self) -> bool:
-        """Whether a driver is writing the ledger now."""
-        return self._segments.is_locked
+        return compacted(self.lines())
 
     def extensions(self) -> Iterator[Extended]:
         """Yield the events that extended the study."""
@@ -128,16 +101,16 @@ class Ledger:
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None
-            found = _found(self._segments.lines(), kinds) if known is None else known.events
+            found = _found(self.lines(), kinds) if known is None else known.events
             yield from (event for event in found if event.kind in kinds)
         except OSError as error:
             raise self._unreadable(error) from error
 
     def _survey(self) -> "_Survey | None":
-        version = self._segments.version()
+        version = self.version()
         return None if version is None else _surveyed(self.folder, version)
 
-    def _checked(self) -> Checked | None:
+    def _known(self) -> Checked | None:
         known = self._survey()
         return None if known is None else known.checked
 
@@ -145,9 +118,9 @@ class Ledger:
         """Append events that belong together: after a crash, either all of them are stored or none. Raises OSError if
         they cannot be written, or if another driver has started to write.
         """
-        number = self._segments.appends + 1
-        self._segments.append(f"{number} {to_json(events)}".encode())
-        self._segments.appends = number
+        number = self.appends + 1
+        self.append_line(f"{number} {to_json(events)}".encode())
+        self.appends = number
 
     def __enter__(self) -> Self:
         """Lock the ledger, cut a torn last append, and start a segment. Creates a missing folder.
@@ -156,7 +129,7 @@ class Ledger:
         UserError also if the ledger cannot be written.
         """
         try:
-            self._segments.open(self._checked)
+            self.open(self._known)
         except OSError as error:
             raise UserError(f"{self.folder}: the ledger cannot be written: {one_line(error)}") from error
         return self
@@ -165,13 +138,13 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Release the lock."""
-        self._segments.close()
+        self.close()
 
     def _unreadable(self, error: OSError) -> UserError:
         return UserError(f"{self.folder}: the ledger cannot be read: {one_line(error)}")
 
     def _events(self) -> Iterator[Event]:
-        for line in self._segments.lines():
+        for line in self.lines():
             yield from events_of(line)
 
 
@@ -186,12 +159,9 @@ class _Survey:
 @lru_cache(maxsize=4)
 def _surveyed(folder: Path, version: Version) -> _Survey:
     """Read the whole ledger in ``folder``. ``version``: the cache key. Raises UserError as ``Segments.lines`` does."""
-    segments = Segments(folder)
-    loose, events = 0, list[Event]()
-    for line in segments.lines():
-        loose += not line.segment.endswith(SUFFIX)
-        events += _found([line], RARE)
-    return _Survey(Checked(segments.appends, loose, segments.cut), tuple(events))
+    events = list[Event]()
+    checked = Segments(folder).checked(lambda line: events.extend(_found([line], RARE)))
+    return _Survey(checked, tuple(events))
 
 
 def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:

@@ -49,6 +49,14 @@ def damaged(place: str, why: str = "its checksum does not match") -> UserError:
     )
 
 
+def check_append(line: Line, number: int) -> None:
+    """Raise UserError if an undamaged line is not append ``number``."""
+    assert line.payload is not None
+    if not line.payload.startswith(b"%d " % number):
+        found = line.payload.partition(b" ")[0].decode(errors="replace")[:20]
+        raise damaged(f"{line.segment}:{line.number}", f"append {found} stands where append {number} should")
+
+
 def encoded(payload: bytes) -> bytes:
     """Return the line that stores a payload."""
     return checksum(payload) + b" " + payload + b"\n"

@@ -23,7 +23,7 @@ from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
 from skipstack.data.basis.errors import UserError, older
 from skipstack.data.basis.ordinary_files import opened
-from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
+from skipstack.search.ledger.lines import SUFFIX, Line, check_append, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
 """A ledger with at least this number of lines outside the compacted file is compacted when it is opened for writing."""
@@ -42,7 +42,7 @@ HALF_COMPACTED = re.compile(r"\.\d{6}\.jsonl\.gz(\.\w+)?")
 """The name of an incomplete compacted file, left by a driver that was killed during compaction."""
 
 LOOKED_AT = 0.05
-"""Seconds after which a lock that is held is tried once more. ``Segments.is_locked`` holds it for less."""
+"""Seconds after which a lock that is held is tried once more. ``Segments.is_written`` holds it for less."""
 
 PARQUET = re.compile(r"\d{6}\.parquet")
 """A compacted file of versions up to 0.2.0, which ``skipstack upgrade`` rewrites."""
@@ -116,8 +116,8 @@ class Segments:
         self._size = 0
 
     def lines(self) -> Iterator[Line]:
-        """Yields the complete lines of all segments in order. Raises UserError, with segment and line, on damage before
-        the last line and for a missing segment.
+        """Yields the complete lines of all files in order, one per append. Raises UserError, with file and line, on
+        damage before the last line and for a missing segment.
         """
         return self._whole(self._content())
 
@@ -151,7 +151,7 @@ class Segments:
         self._lock = _locked(self.folder)
         try:
             content = self._content()
-            loose = self._cut_torn(content, known() or self._checked(content))
+            loose = self._cut_torn(content, known() or self.checked())
             for path in content.stale:
                 path.unlink()
             if loose >= self._worth_compacting:
@@ -164,9 +164,9 @@ class Segments:
             raise
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Context in which no other driver can write. Raises UserError if a driver is writing already. If this user
-        cannot write to the folder, the folder is neither locked nor checked.
+    def kept(self) -> Iterator[None]:
+        """Context in which no driver can write. Raises UserError if a driver is writing already. If this user cannot
+        write to the folder, the folder is neither locked nor checked.
         """
         try:
             lock = _locked(self.folder)
@@ -179,7 +179,7 @@ class Segments:
                 os.close(lock)
 
     @property
-    def is_locked(self) -> bool:
+    def is_written(self) -> bool:
         """Whether a driver is writing. Changes nothing, so that it is also known of another user's study."""
         try:
             with opened(self.folder / "lock") as lock:
@@ -190,7 +190,7 @@ class Segments:
             return False
         return False
 
-    def append(self, payload: bytes) -> None:
+    def append_line(self, payload: bytes) -> None:
         """Write one line to the disk. A failed write is retried after pauses of ``PAUSES`` seconds, unless a retry
         cannot help, as on a full disk.
 
@@ -288,18 +288,18 @@ class Segments:
                 torn = line
                 continue
             appends += 1
-            if not line.payload.startswith(b"%d " % appends):
-                found = line.payload.partition(b" ")[0].decode(errors="replace")[:20]
-                raise damaged(f"{line.segment}:{line.number}", f"append {found} stands where append {appends} should")
+            check_append(line, appends)
             yield line
         self.appends = appends
         if torn is not None:
             self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
 
-    def _checked(self, content: _Content) -> Checked:
-        """Read the whole content and return the result. Raises UserError on damage."""
-        self.cut = None
-        loose = sum(not line.segment.endswith(SUFFIX) for line in self._whole(content))
+    def checked(self, hear: Callable[[Line], None] = lambda line: None) -> Checked:
+        """Read all lines, pass each to ``hear``, and return the result. Raises the errors of ``lines``."""
+        self.cut, loose = None, 0
+        for line in self.lines():
+            loose += not line.segment.endswith(SUFFIX)
+            hear(line)
         return Checked(self.appends, loose, self.cut)
 
     def _cut_torn(self, content: _Content, checked: Checked) -> int:

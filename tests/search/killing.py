@@ -43,14 +43,14 @@ class DyingLedger(Ledger):
 
     def __init__(self, folder: Path, appends: int, after: bool) -> None:
         super().__init__(folder)
-        self.appends, self.after = appends, after
+        self.left, self.after = appends, after
 
     def append(self, *events: Event) -> None:
-        self.appends -= 1
-        if self.appends == 0 and not self.after:
+        self.left -= 1
+        if self.left == 0 and not self.after:
             raise Killed
         super().append(*events)
-        if self.appends == 0:
+        if self.left == 0:
             raise Killed
 
 

@@ -508,14 +508,14 @@ class Driver:
         """
         time = self._clock()
         ends = [Ended(time=time, trial=number, reason="stopped", message=message) for number in numbers]
-        for event in ends:
-            self._state.apply(event)
         if ends:
-            self._write(ends)
+            self._tell(*ends)
 
-    def _tell(self, event: Event) -> None:
-        self._state.apply(event)
-        self._write([event])
+    def _tell(self, *events: Event) -> None:
+        """Apply new events to the state, then record them in one append."""
+        for event in events:
+            self._state.apply(event)
+        self._write(events)
 
     def _write(self, events: Sequence[Event]) -> None:
         """Flush the weights of ending trials to the disk, append the events to the ledger, and then send the events to

@@ -59,20 +59,21 @@ class Retention:
     def __init__(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         self._folder = folder
         self._record = record
-        self._kept: dict[int, int] | None = None
-        """Bytes of the weights of each ended trial that has weights; None until the folders of trials are scanned."""
-        self._kept_bytes = 0
+        self._kept: dict[int, int] = {}
+        """Bytes of the weights of each ended trial that has weights."""
         self._running: set[int] = set()
         """Trials that may be writing files now."""
         self._paused: dict[int, int] = {}
         """Bytes of the weights of each paused trial; 0 without a disk budget."""
-        self._paused_bytes = 0
+        self._has_looked = False
+        """Whether the folders of trials were scanned."""
         self._due = 0
         self._exceeded = 0
 
     def __call__(self, event: Event) -> None:
         """Delete the weights that are not needed after ``event``, which is already in the ledger."""
-        kept = self._look() if self._kept is None else self._kept
+        if not self._has_looked:
+            self._look()
         match event:
             case Proposed(trial=number) | Promoted(trial=number):
                 self._leave(number)
@@ -82,27 +83,26 @@ class Retention:
                 self._pause(number)
             case Ended(trial=number):
                 self._leave(number)
-                self._settle(number, kept)
-                self._collect(kept, final=False)
+                self._settle(number)
+                self._collect(final=False)
             case Tested(trial=number) | Untested(trial=number):
-                self._settle(number, kept)  # the trial may have been trained again
-                self._collect(kept, final=False)
+                self._settle(number)  # the trial may have been trained again
+                self._collect(final=False)
             case Reported(epoch=1):
-                self._collect(kept, final=False)
+                self._collect(final=False)
             case Finished():
-                self._collect(kept, final=True)
+                self._collect(final=True)
             case _:
                 pass
 
     def arrived(self, number: int) -> None:
         """Update the sizes and delete surplus files of an ended or paused trial whose last files have arrived."""
-        if self._kept is None:
+        if not self._has_looked:
             return
         if self._record().trials[number].reason is not None:
-            self._settle(number, self._kept)
-            self._collect(self._kept, final=False)
+            self._settle(number)
+            self._collect(final=False)
         elif number in self._paused:
-            self._leave(number)
             self._pause(number)
 
     def close(self) -> str | None:
@@ -112,33 +112,29 @@ class Retention:
         budget = self._record().study.search.disk_budget
         return f"search.disk_budget: {budget:,} bytes; the weights that are needed took up to {self._exceeded:,}"
 
-    def _look(self) -> dict[int, int]:
-        """Scan the folders of all trials, and return the bytes of weights of each ended trial. Finish the deletions of
-        a killed driver.
-        """
-        self._kept = {}
+    def _look(self) -> None:
+        """Scan the folders of all trials. Finish the deletions of a killed driver."""
         for trial in self._record().trials.values():
             if trial.reason is not None:
-                self._settle(trial.number, self._kept)
+                self._settle(trial.number)
             elif trial.paused:
                 self._pause(trial.number)
             else:
                 self._running.add(trial.number)
-        return self._kept
+        self._has_looked = True
 
     def _leave(self, number: int) -> None:
         """Forget that a trial was running or paused."""
         self._running.discard(number)
-        self._paused_bytes -= self._paused.pop(number, 0)
+        self._paused.pop(number, None)
 
     def _pause(self, number: int) -> None:
         limited = self._record().study.search.disk_budget is not None
         self._paused[number] = self._bytes(number) if limited else 0
-        self._paused_bytes += self._paused[number]
 
-    def _settle(self, number: int, kept: dict[int, int]) -> None:
+    def _settle(self, number: int) -> None:
         """Delete the checkpoints of an ended trial, and its weights if it has no score. Otherwise note the size of its
-        weights in ``kept``.
+        weights.
         """
         folder = self._folder.trial(number)
         delete_checkpoints(folder)
@@ -146,17 +142,16 @@ class Retention:
         if trial.score is None:
             _delete_weights(folder)
         elif (size := _settled(trial, folder)) is not None:
-            self._kept_bytes += size - kept.get(number, 0)
-            kept[number] = size
+            self._kept[number] = size
 
-    def _collect(self, kept: dict[int, int], *, final: bool) -> None:
-        """Delete surplus weights, from the worst trial upwards. ``kept``: bytes of the weights of each ended trial.
-        ``final``: whether the study has finished. Ranking the trials takes time, so nothing is done until a limit is
-        exceeded. The number of trials may exceed its limit by the fraction ``EASE`` before the study has finished.
+    def _collect(self, *, final: bool) -> None:
+        """Delete surplus weights, from the worst trial upwards. ``final``: whether the study has finished. Ranking the
+        trials takes time, so nothing is done until a limit is exceeded. The number of trials may exceed its limit by
+        the fraction ``EASE`` before the study has finished.
         """
-        search = self._record().study.search
-        unended = 0 if search.disk_budget is None else self._unended_bytes()
-        over = search.disk_budget is not None and self._kept_bytes + unended > search.disk_budget
+        search, kept = self._record().study.search, self._kept
+        held = 0 if search.disk_budget is None else self._unended_bytes() + sum(kept.values())
+        over = search.disk_budget is not None and held > search.disk_budget
         many = search.keep_checkpoints is not None and len(kept) > max(search.keep_checkpoints, self._due)
         if not over and not many and not (final and search.keep_checkpoints is not None):
             return
@@ -165,13 +160,13 @@ class Retention:
         ranked = sorted(kept, key=lambda number: trials[number].rank_key)  # ``kept`` has only trials with a score
         for place in reversed(range(len(ranked))):  # the worst first
             surplus = search.keep_checkpoints is not None and place >= search.keep_checkpoints
-            full = over and self._kept_bytes + unended > (1 - EASE) * (search.disk_budget or 0)
+            full = over and held > (1 - EASE) * (search.disk_budget or 0)
             if (surplus or full) and ranked[place] not in needed:
                 _delete_weights(self._folder.trial(ranked[place]))
-                self._kept_bytes -= kept.pop(ranked[place])
+                held -= kept.pop(ranked[place])
         self._due = len(kept) + int(EASE * len(kept))
-        if search.disk_budget is not None and self._kept_bytes + unended > search.disk_budget:
-            self._exceeded = max(self._exceeded, self._kept_bytes + unended)
+        if search.disk_budget is not None and held > search.disk_budget:
+            self._exceeded = max(self._exceeded, held)
 
     def _needed(self, *, final: bool) -> set[int]:
         """Return the ended trials whose weights must be kept. These are the best trial and, unless ``final``, the
@@ -186,7 +181,7 @@ class Retention:
 
     def _unended_bytes(self) -> int:
         """Bytes of the weights of running and paused trials. The files of running trials are measured at each call."""
-        return self._paused_bytes + sum(map(self._bytes, self._running))
+        return sum(self._paused.values()) + sum(map(self._bytes, self._running))
 
     def _bytes(self, number: int) -> int:
         folder = self._folder.trial(number)

@@ -193,7 +193,7 @@ def allotted(
     machines: Sequence[Resources],
     *,
     cpus_per_trial: int = 1,
-    sizes: Callable[[], Answers],
+    answers: Answers,
     count: Callable[[TrialTask], Counting],
     each: str = "trial",
 ) -> Allotment:
@@ -201,19 +201,17 @@ def allotted(
 
     ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` means the share that the trial needs, or no GPU if
     no machine has one or ``device`` is ``cpu``. ``device``: the device that trials are to use. ``machines``: the
-    resources of each machine. ``cpus_per_trial``: the CPUs for each trial. ``sizes`` returns the sizes of the machines'
-    GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: who gets
-    these resources, in the line for the user: ``trial``, or words for several trials that train as one program.
+    resources of each machine. ``cpus_per_trial``: the CPUs for each trial. ``answers``: the sizes of the GPUs; empty if
+    no machine was asked, as without ``auto``. ``count`` starts to count the memory of a trial, for ``auto``. ``each``:
+    who gets these resources, in the line for the user: ``trial``, or words for several trials that train as one
+    program.
 
     With ``auto``, GPUs are not used if torch finds none on any machine, and the line for the user says so. If torch
     finds the GPUs of only some machines, ``auto`` raises UserError. Raises UserError also if ``device`` is a GPU and
     trials get none, or if no trial fits.
     """
     cpus = float(cpus_per_trial)
-    answers: Answers = ()
     if gpus_per_trial == "auto":
-        if device != "cpu" and any(machine.get("GPU") for machine in machines):
-            answers = sizes()
         made = _by_need(cpus, answers, count, machines, each) if answers else _fixed(cpus, 0.0, machines, each)
     else:
         made = _fixed(cpus, gpus_per_trial, machines, each)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from skipstack.search.execution.driver.faults import own_file_interrupts
-from skipstack.search.execution.workers.attempts import check_latest, claim
-from skipstack.search.study.record.folder import CALL_CHECKPOINTS, make_trial_folder
+from skipstack.search.execution.workers.attempts import Claim
+from skipstack.search.study.record.folder import CALL_CHECKPOINTS
 from skipstack.search.study.record.whole_copies import CONTENT, copied, declare_whole, folder_of, keep_only, whole_in
 
 
@@ -51,18 +51,17 @@ class CallCheckpoints:
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, reported: int) -> None:
-        self._trial = trial
+        self._claim = Claim(trial, attempt)
         self._folder = trial / CALL_CHECKPOINTS / call
         self._attempt = attempt
         self._counted = reported
         self._written = 0
-        self._claimed = False
         self._awaits_report: CallCheckpoint | None = None
 
     def latest(self) -> CallCheckpoint | None:
         """Return the latest checkpoint of an epoch in the ledger, or None, and delete all other checkpoints."""
         with own_file_interrupts(self._folder):
-            self._claim()
+            self._claim.make()
             counted = [each for each in self._whole() if each.epoch <= self._counted]
             self._keep(counted[-1:])
         return counted[-1] if counted else None
@@ -74,7 +73,7 @@ class CallCheckpoints:
         After an error, earlier checkpoints are unchanged. Raises the errors of ``TrialFiles.write``.
         """
         with own_file_interrupts(self._folder):
-            self._claim()
+            self._claim.make()
             self._written += 1
             folder = folder_of(self._folder, epoch, self._attempt, self._written)
             written = CallCheckpoint(folder, epoch, *copied(given, folder), chance, report)
@@ -111,11 +110,3 @@ class CallCheckpoints:
     def _whole(self) -> list[CallCheckpoint]:
         """The complete checkpoints of the call, the latest last."""
         return whole_in(self._folder, CallCheckpoint)
-
-    def _claim(self) -> None:
-        """Claim the trial's folder. Raises SupersededError if a later attempt at the trial has begun."""
-        check_latest(self._trial, self._attempt)
-        if not self._claimed:
-            make_trial_folder(self._trial)
-            claim(self._trial, self._attempt)
-            self._claimed = True

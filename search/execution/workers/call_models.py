@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from skipstack.search.execution.driver.faults import own_file_interrupts
-from skipstack.search.execution.workers.attempts import check_latest, claim
+from skipstack.search.execution.workers.attempts import Claim
 from skipstack.search.study.record.call_models import models_in
-from skipstack.search.study.record.folder import MODELS, make_trial_folder
+from skipstack.search.study.record.folder import MODELS
 from skipstack.search.study.record.whole_copies import copied, declare_whole, folder_of, keep_only, remove
 from skipstack.search.study.task import TrialTask
 
@@ -36,13 +36,12 @@ class CallModels:
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, scores: Sequence[float]) -> None:
-        self._trial = trial
+        self._claim = Claim(trial, attempt)
         self._folder = trial / MODELS / call
         self._attempt = attempt
         self._scores = scores
         self._counted = len(scores)
         self._written = 0
-        self._claimed = False
         self._waiting: _Waiting | None = None
 
     @classmethod
@@ -55,7 +54,8 @@ class CallModels:
         ``TrialFiles.write``.
         """
         with own_file_interrupts(self._folder):
-            self._claim()
+            if self._claim.make():
+                self._keep_best()
             if self._waiting is not None:
                 remove(self._waiting.folder)
             self._written += 1
@@ -90,15 +90,6 @@ class CallModels:
         """Delete all models but the best of the epochs in the ledger. Killed processes may have left later models."""
         counted = [each.folder for each in models_in(self._folder) if each.epoch <= self._counted]
         keep_only(self._folder, counted[:1])
-
-    def _claim(self) -> None:
-        """Claim the trial's folder, and delete leftovers. Raises SupersededError if a later attempt has begun."""
-        check_latest(self._trial, self._attempt)
-        if not self._claimed:
-            make_trial_folder(self._trial)
-            claim(self._trial, self._attempt)
-            self._keep_best()
-            self._claimed = True
 
 
 def loaded_versions() -> dict[str, str]:

@@ -1,13 +1,13 @@
 """Workers that call a user's function for each seed, or each replicate of a seed. All calls advance epoch by epoch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite, nan
 from statistics import fmean
 from typing import final
 
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.execution.workers.reporting import NoRuns, Objective, ReportError, SeedReport, TrackedRuns
+from skipstack.search.execution.workers.reporting import Objective, ReportError, SeedReport, TrackedRuns, no_run
 from skipstack.search.execution.workers.seed_run import SeedRun
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.spaces.function import FunctionConfig
@@ -22,7 +22,7 @@ class FunctionWorkers(Workers):
 
     function: Objective
     cpus: int | None = None
-    runs: TrackedRuns = field(default_factory=NoRuns)
+    runs: TrackedRuns = no_run
 
     def __call__(self, task: TrialTask) -> Worker:
         """Create a worker that calls the function for a trial."""
@@ -46,7 +46,7 @@ class FunctionWorker(Worker):
         assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
         self._measure = task.config.measure
         values = task.config.values
-        self._runs = [SeedRun(function, values, task, each, cpus, runs.of(task, each)) for each in task.seeds]
+        self._runs = [SeedRun(function, values, task, each, cpus, runs(task, each)) for each in task.seeds]
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:

@@ -3,7 +3,7 @@
 import base64
 import random
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -88,16 +88,10 @@ def _states() -> dict[str, Any]:
 
 def _restore(states: dict[str, Any]) -> None:
     """Set the generators named in ``states``."""
-    torch = sys.modules.get("torch")
+    setters: dict[str, Callable[[Any], object]] = {"random": random.setstate}
+    setters["numpy"] = np.random.set_state
+    if (torch := sys.modules.get("torch")) is not None:
+        setters |= {"torch": torch.set_rng_state, "cuda": torch.cuda.set_rng_state_all}
     for name, state in states.items():
-        match name:
-            case "random":
-                random.setstate(state)
-            case "numpy":
-                np.random.set_state(state)  # noqa: NPY002
-            case "torch" if torch is not None:
-                torch.set_rng_state(state)
-            case "cuda" if torch is not None:
-                torch.cuda.set_rng_state_all(state)
-            case _:
-                pass
+        if name in setters:
+            setters[name](state)

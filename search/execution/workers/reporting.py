@@ -114,21 +114,10 @@ class TrackedRun(ABC):
         self.end(failed=isinstance(error, Exception))
 
 
-class TrackedRuns(ABC):
-    """Gives each call of a user's function in a study its MLflow run."""
-
-    @abstractmethod
-    def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """The run of call number ``call`` of a trial. MLflow is first contacted when the run is used."""
-
-
-@final
-class NoRuns(TrackedRuns):
-    """Stands for the MLflow runs of a study that is not recorded in MLflow."""
-
-    def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """A run that raises ReportError when it is used."""
-        return NoRun()
+TrackedRuns = Callable[[TrialTask, int], TrackedRun]
+"""A function that returns the MLflow run of a call of a user's function, given the trial's task and the number of the
+call. MLflow is first contacted when the run is used.
+"""
 
 
 @final
@@ -149,6 +138,11 @@ class NoRun(TrackedRun):
 
     def returned(self, *, failed: bool = False) -> None:
         """Do nothing: there is no run to end."""
+
+
+def no_run(task: TrialTask, call: int) -> TrackedRun:
+    """Return a run that raises ReportError when it is used: the ``TrackedRuns`` of a study without MLflow."""
+    return NoRun()
 
 
 def _nothing(*_: object) -> None:

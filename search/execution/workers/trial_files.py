@@ -7,8 +7,7 @@ from typing import Any
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
 from skipstack.search.execution.driver.faults import own_file_interrupts
-from skipstack.search.execution.workers.attempts import check_latest, claim
-from skipstack.search.study.record.folder import make_trial_folder
+from skipstack.search.execution.workers.attempts import Claim
 
 
 class TrialFiles:
@@ -21,8 +20,7 @@ class TrialFiles:
 
     def __init__(self, folder: Path, attempt: int) -> None:
         self.folder = folder
-        self.attempt = attempt
-        self._begun = False
+        self._claim = Claim(folder, attempt, ".*.safetensors.*")
 
     def read(self, name: str) -> tuple[Tensors, dict[str, Any]] | None:
         """Return the tensors and the notes of a file; None if the file is missing or damaged, as after a power cut."""
@@ -39,16 +37,5 @@ class TrialFiles:
         DiskLostError for another disk error, and SupersededError if a later attempt at the trial has started.
         """
         with own_file_interrupts(self.folder / name):
-            self._begin()
+            self._claim.make()
             write_tensors(self.folder / name, tensors, notes)
-
-    def _begin(self) -> None:
-        """Claim the folder, and delete incomplete files of a killed attempt. Raises the errors of ``check_latest``."""
-        check_latest(self.folder, self.attempt)
-        if self._begun:
-            return
-        make_trial_folder(self.folder)
-        for torn in self.folder.glob(".*.safetensors.*"):
-            torn.unlink(missing_ok=True)
-        claim(self.folder, self.attempt)
-        self._begun = True

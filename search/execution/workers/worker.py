@@ -4,6 +4,7 @@ the test split, C counts per sentence.
 
 import logging
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
@@ -34,8 +35,7 @@ from skipstack.models.training.evaluate import evaluate
 from skipstack.models.training.graphs import CudaGraphs
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
 from skipstack.models.training.together import Part, Run, Together
-from skipstack.search.execution.driver.faults import WeightsLostError
-from skipstack.search.execution.workers.deadline import Deadline
+from skipstack.search.execution.driver.faults import TimeOverError, WeightsLostError
 from skipstack.search.execution.workers.trial_files import TrialFiles
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts
@@ -64,13 +64,9 @@ class TrainingWorker(Worker):
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
         super().__init__(task)
-        load_sent(task.code)
-        torch.set_num_threads(1)  # one core per trial, and the same sums on every machine
-        device = choose_device(task.device)
-        limit_memory(device, task.gpu_share)
+        config, device = _begun(task)
         if LOG.isEnabledFor(logging.DEBUG):
             LOG.debug("kernels: %s", in_a_line(device))
-        config = as_network(task.config)
         corpus = corpus_of(stored_in(task), config.data, task.vectors)
         runs = [
             Run(
@@ -93,7 +89,7 @@ class TrainingWorker(Worker):
         folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder
         self.files = TrialFiles(folder, task.attempt)
         self.reported = task.reported
-        self.deadline = None if task.time_left is None else Deadline(task.time_left)
+        self._time_left = math.inf if task.time_left is None else task.time_left
         self.unreported: EpochResult | None = None
         self.best_score = -math.inf
         self._resume()
@@ -108,14 +104,18 @@ class TrainingWorker(Worker):
         result, self.unreported = self.unreported, None
         while result is None or result.epoch < self.reported:
             result = self._train_epoch()
-        if self.deadline is not None:
-            self.deadline.spend(result.seconds)
+        self._time_left -= result.seconds
         if self.task.earlier and result.epoch == self.task.config.epochs:
             self._join_best()
         return result
 
     def _train_epoch(self) -> EpochResult:
-        tick = _no_tick if self.deadline is None or not self._is_next() else self.deadline.begin()
+        started, left = time.perf_counter(), self._time_left if self._is_next() else math.inf
+
+        def tick() -> None:
+            if time.perf_counter() - started > left:
+                raise TimeOverError(f"an epoch takes longer than the {left:.1f} s left of search.time_limit")
+
         reports = [group.run_epoch(tick) for group in self._running]
         result = _joined(reports)
         if result.score > self.best_score:
@@ -125,7 +125,7 @@ class TrainingWorker(Worker):
         return result
 
     def _is_next(self) -> bool:
-        """Whether the next epoch is not in the ledger. A deadline applies only to such epochs."""
+        """Whether the next epoch is not in the ledger. The time limit applies only to such epochs."""
         return self._running[0].epoch + 1 == self.reported
 
     def _write_best(self, result: EpochResult) -> None:
@@ -153,7 +153,7 @@ class TrainingWorker(Worker):
             for name, tensor in group.state_dict().items()
         }
         lanes = [[lane.seed for lane in group.lanes] for group in self._running]
-        notes = {**self._notes(), "lanes": lanes, "best_score": self.best_score, "result": _result_to_json(result)}
+        notes = {**self._notes(), "lanes": lanes, "best_score": self.best_score, "result": asdict(result)}
         self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
@@ -198,11 +198,7 @@ class TrainingWorker(Worker):
         each sentence's counts. The ranking measure is computed from the sums of these counts, and so agrees with the
         counts bit for bit. Raises WeightsLostError if the weights are missing, damaged, or of another epoch.
         """
-        load_sent(task.code)
-        torch.set_num_threads(1)
-        device = choose_device(task.device)
-        limit_memory(device, task.gpu_share)
-        config = as_network(task.config)
+        config, device = _begun(task)
         corpus = evaluated_corpus(stored_in(task), config.data, task.vectors)
         try:
             weights_R = best_weights(task.folder, epoch=task.best)
@@ -255,8 +251,13 @@ def _may_share(config: TrialConfig, device: torch.device) -> bool:
     return compiled and apart_on_cpu(config.model, config.training) is None
 
 
-def _no_tick() -> None:
-    """Do nothing; called in place of the deadline check if there is no time limit."""
+def _begun(task: TrialTask) -> tuple[TrialConfig, torch.device]:
+    """Set up this process for a trial, and return the trial's config and device."""
+    load_sent(task.code)
+    torch.set_num_threads(1)  # one core per trial, and the same sums on every machine
+    device = choose_device(task.device)
+    limit_memory(device, task.gpu_share)
+    return as_network(task.config), device
 
 
 def best_weights(folder: Path, identity: str | None = None, epoch: int | None = None) -> dict[str, torch.Tensor]:
@@ -324,10 +325,6 @@ def _curves(split: str, counts_R: Sequence[Counts]) -> Metrics:
     """The further metrics that the ranking measure computes from each lane's counts. ``split``: their names' prefix."""
     curves_R = [counts.curves() for counts in counts_R]
     return {f"{split}_{name}": tuple(curves[name] for curves in curves_R) for name in curves_R[0]}
-
-
-def _result_to_json(result: EpochResult) -> dict[str, Any]:
-    return asdict(result)
 
 
 def _result_from_json(notes: Mapping[str, Any]) -> EpochResult:

@@ -28,8 +28,19 @@ def model_card(
     confirmed scores of its config. ``given_epochs``: the number of epochs of a retraining; None if it trained each
     seed up to its best epoch in the search, or if the network was not retrained.
     """
-    figures = _figures(bundle, measure, scored, searched, confirmed, given_epochs)
-    return "\n".join([*_what(bundle), *figures, *_data(bundle), *_limits(bundle)])
+    retrained, several = bundle.provenance["trained_on"] != "train", len(bundle.provenance["seeds"]) > 1
+    lines = [*_what(bundle), "## Figures", ""]
+    lines += [f"- {split}: {measure.described(counts)}." for split, counts in bundle.metrics.items()]
+    lines.append("")
+    if retrained:
+        lines += _of_retrained(measure, scored, searched, given_epochs, several=several)
+    else:
+        lines += _of_chosen(scored, several=several)
+    what = ("one network of this config" if several else "this config") + ", trained on train alone" * retrained
+    lines += [
+        each.in_words(measure, what, f"the test split of {visible(each.corpus)}", ".2f") for each in confirmed
+    ] or ["Nothing of this config is confirmed: `skipstack ablate` would train it with fresh seeds."]
+    return "\n".join([*lines, "", *_data(bundle), *_limits(bundle)])
 
 
 def _what(bundle: Bundle) -> Iterator[str]:
@@ -43,32 +54,6 @@ def _what(bundle: Bundle) -> Iterator[str]:
         yield f"It is an ensemble of these {len(made)} networks, which decide as one: {_joined(bundle)}."
     yield "`skipstack draw BUNDLE` draws the network, `skipstack predict BUNDLE` uses it, and `skipstack verify BUNDLE`"
     yield "measures it again. The files are data: loading them runs no code."
-    yield ""
-
-
-def _figures(
-    bundle: Bundle,
-    measure: Measure,
-    scored: int,
-    searched: Sequence[float],
-    confirmed: Sequence[Confirmed],
-    given_epochs: int | None,
-) -> Iterator[str]:
-    yield "## Figures"
-    yield ""
-    for split, counts in bundle.metrics.items():
-        yield f"- {split}: {measure.described(counts)}."
-    yield ""
-    retrained, several = bundle.provenance["trained_on"] != "train", len(bundle.provenance["seeds"]) > 1
-    if retrained:
-        yield from _of_retrained(measure, scored, searched, given_epochs, several=several)
-    else:
-        yield from _of_chosen(scored, several=several)
-    what = ("one network of this config" if several else "this config") + ", trained on train alone" * retrained
-    for each in confirmed:
-        yield each.in_words(measure, what, f"the test split of {visible(each.corpus)}", ".2f")
-    if not confirmed:
-        yield "Nothing of this config is confirmed: `skipstack ablate` would train it with fresh seeds."
     yield ""
 
 

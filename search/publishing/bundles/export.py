@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,30 +137,19 @@ def export_bundles(
     UserError as ``chosen_trials`` and ``export_bundle`` do.
     """
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
+    export = partial(export_bundle, record, folder, device=device, recipe=recipe, confirmed=confirmed)
     with refused_where_unwritable(to):
-        return _exported(record, folder, chosen, to, device, recipe, confirmed)
-
-
-def _exported(
-    record: StudyRecord,
-    folder: StudyFolder,
-    chosen: Sequence[TrialRecord],
-    to: Path,
-    device: str,
-    recipe: Recipe,
-    confirmed: ConfirmedOf,
-) -> list[Path]:
-    if len(chosen) == 1:
-        return [export_bundle(record, folder, chosen[0], to, device, recipe=recipe, confirmed=confirmed)]
-    names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
-    for each, name in zip(chosen, names, strict=True):
-        _check_writable(record, folder, each, to / name, recipe)
-    with temporary_folder_beside(to) as temporary:
+        if len(chosen) == 1:
+            return [export(chosen[0], to)]
+        names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
         for each, name in zip(chosen, names, strict=True):
-            export_bundle(record, folder, each, temporary / name, device, recipe=recipe, confirmed=confirmed)
-        to.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            os.replace(temporary / name, to / name)
+            _check_writable(record, folder, each, to / name, recipe)
+        with temporary_folder_beside(to) as temporary:
+            for each, name in zip(chosen, names, strict=True):
+                export(each, temporary / name)
+            to.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                os.replace(temporary / name, to / name)
     return [to / name for name in names]
 
 
@@ -189,7 +179,10 @@ def export_bundle(
             _fill(record, folder, trial, temporary, device, recipe, confirmed)
         else:
             fill_own(record, folder, trial, temporary, confirmed(trial.config))
-        os.replace(_packed(temporary) if to.suffix == ARCHIVE else temporary, to)
+        made = temporary
+        if to.suffix == ARCHIVE:
+            pack(temporary, made := temporary / f"bundle{ARCHIVE}")
+        os.replace(made, to)
     return to
 
 
@@ -269,12 +262,6 @@ def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord
             f"trial {trial.number}: its weights were not kept (allowed: trials {', '.join(map(str, kept)) or 'none'}; "
             "search.keep_checkpoints and search.disk_budget say which are kept; or any, with --retrain)"
         )
-
-
-def _packed(folder: Path) -> Path:
-    archive = folder / f"bundle{ARCHIVE}"
-    pack(folder, archive)
-    return archive
 
 
 def verify_bundle(

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.printable import visible
@@ -108,7 +107,7 @@ def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) 
     yield ""
     yield "## Config"
     yield ""
-    yield from (f"- {visible(path)}: {visible(str(value))}" for path, value in _values(model))
+    yield from (f"- {visible(path)}: {visible(str(value))}" for path, value in leaves(model.values))
     yield ""
     yield "## Figures"
     yield ""
@@ -137,8 +136,3 @@ def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) 
 def is_mlflow_model(files: Iterable[str]) -> bool:
     """Whether the files of a function's model are a model of MLflow's. ``files``: their paths in the bundle's model."""
     return any(name.partition("/")[2] == FLAVOURS for name in files)
-
-
-def _values(model: OwnModel) -> list[tuple[str, Any]]:
-    """Return the values of the trial's config with their dotted paths, without the function."""
-    return leaves(model.config.values)

@@ -5,7 +5,6 @@ Call these functions only in the process that imports MLflow (``tracking_process
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -22,35 +21,24 @@ PAGE = 200
 """The number of runs per request; a thousand runs take 100 MB of memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentRuns:
-    """A study's runs in MLflow, by their keys, and the id of their experiment."""
-
-    experiment_id: str
-    runs: "dict[RunKey, Run]"
-
-    @property
-    def study(self) -> "Run":
-        """The run of the study as a whole."""
-        return self.runs[STUDY]
-
-
-def found_study(client: "MlflowClient", experiment: str, study_id: str) -> ExperimentRuns | None:
-    """Find the runs of a study in an experiment. None if the experiment or the study's own run does not exist."""
-    named = client.get_experiment_by_name(experiment)
-    if named is None:
-        return None
-    runs = {key_of(run): run for run in search_runs(client, [named.experiment_id], of_study(study_id))}
-    return ExperimentRuns(named.experiment_id, runs) if STUDY in runs else None
+def found_study(client: "MlflowClient", experiment: str, study_id: str) -> "dict[RunKey, Run]":
+    """Find the runs of a study in an experiment, by their keys. Empty if the experiment or the run of the study as a
+    whole does not exist.
+    """
+    runs = {key_of(run): run for run in runs_in(client, experiment, of_study(study_id))}
+    return runs if STUDY in runs else {}
 
 
 def own_run(client: "MlflowClient", experiment: str, study_id: str) -> "Run | None":
     """Find the run of a study as a whole. None if the experiment or the run does not exist."""
+    return next(runs_in(client, experiment, f"{of_study(study_id)} AND tags.`skipstack.kind` = 'study'"), None)
+
+
+def runs_in(client: "MlflowClient", experiment: str, having: str) -> "Iterator[Run]":
+    """Yields the runs of an experiment that match the filter ``having``; none if there is no such experiment."""
     named = client.get_experiment_by_name(experiment)
-    if named is None:
-        return None
-    having = f"{of_study(study_id)} AND tags.`skipstack.kind` = 'study'"
-    return next(search_runs(client, [named.experiment_id], having), None)
+    if named is not None:
+        yield from search_runs(client, [named.experiment_id], having)
 
 
 def search_runs(client: "MlflowClient", experiment_ids: list[str], having: str) -> "Iterator[Run]":

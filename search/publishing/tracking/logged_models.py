@@ -15,17 +15,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.publishing.tracking.client import ExperimentRuns, connected, found_study, got, told
-from skipstack.search.publishing.tracking.entry import NOTE, note
-from skipstack.search.publishing.tracking.model_folder import is_own, provenance, save_model, save_own_model
+from skipstack.search.publishing.bundles.files import CARD, is_own
+from skipstack.search.publishing.tracking.client import connected, found_study, got, told
+from skipstack.search.publishing.tracking.entry import NOTE, STUDY, RunKey, note
+from skipstack.search.publishing.tracking.model_folder import provenance, save_model, save_own_model
 from skipstack.search.publishing.tracking.names import LONGEST
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import LoggedModel, Run
-
-CARD: Final = "README.md"
-"""The model card of a bundle (``search/publishing/bundles/files.py``)."""
 
 TAG: Final = "skipstack.bundle"
 """The tag of a logged model that identifies the bundle. For a model among artifacts, this is the prefix of a tag of the
@@ -67,14 +65,14 @@ class StoredModel:
 
 
 def keep(
-    client: "MlflowClient", uri: str, found: ExperimentRuns, bundle: BestBundle, study_id: str
+    client: "MlflowClient", uri: str, runs: "dict[RunKey, Run]", bundle: BestBundle, study_id: str
 ) -> StoredModel | None:
     """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model.
     None if the weights were deleted. A logged model that was not completely written is deleted and written again.
     """
-    before = _logged(client, found, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
+    before = _logged(client, runs, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
     if before is None:
-        return _among_artifacts(client, found, bundle)
+        return _among_artifacts(client, runs, bundle)
     model = next((model for model in before if model.status == "READY"), None)
     if model is None:
         for broken in before:
@@ -84,9 +82,9 @@ def keep(
                 bundle.write(Path(folder) / "bundle")
             except UserError:
                 return None
-            model = _log(client, found, bundle, study_id, Path(folder))
+            model = _log(client, runs, bundle, study_id, Path(folder))
     card = model.tags.get(NOTE) or got(uri, f"{model.artifact_location}/data/bundle/{CARD}")
-    run_id = _complete(client, found, bundle, model, card)
+    run_id = _complete(client, runs, bundle, model, card)
     return StoredModel(model.artifact_location, run_id, card, str(model.model_id))
 
 
@@ -99,10 +97,10 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
     """
     with told(name, uri):
         client = connected(uri)
-        found = found_study(client, experiment, study_id)
-        if found is None:
+        runs = found_study(client, experiment, study_id)
+        if not runs:
             raise UserError("--register: the store does not have the study (allowed: after `skipstack sync DIR`)")
-        kept = keep(client, uri, found, bundle, study_id)
+        kept = keep(client, uri, runs, bundle, study_id)
         if kept is None:
             raise UserError(f"--register: trial {bundle.trial} has no weights any more")
         if not any(each.name == name for each in client.search_registered_models(f"name = '{name}'")):
@@ -124,27 +122,27 @@ def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
     return int(made.version)
 
 
-def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list[LoggedModel] | None":
+def _logged(client: "MlflowClient", runs: "dict[RunKey, Run]", having: str) -> "list[LoggedModel] | None":
     """Return the experiment's logged models that match ``having``. None if MLflow is too old for logged models."""
     from mlflow.exceptions import MlflowException
 
     if not hasattr(client, "search_logged_models"):
         return None
     try:
-        return list(client.search_logged_models([found.experiment_id], filter_string=having))
+        return list(client.search_logged_models([runs[STUDY].info.experiment_id], filter_string=having))
     except MlflowException as error:
         if error.error_code != UNKNOWN:
             raise
         return None
 
 
-def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle) -> StoredModel | None:
+def _among_artifacts(client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle) -> StoredModel | None:
     """Store a bundle as a folder among the artifacts of its trial's run, unless it is there already. If the user
     deleted this run, the study's run is used. Returns None if the weights were deleted.
     """
     from mlflow.entities import Metric, RunTag
 
-    run = _run_of(found, bundle) or found.study
+    run = _run_of(runs, bundle) or runs[STUDY]
     run_id, tag, within = run.info.run_id, f"{TAG}/{bundle.name}", f"bundle-{bundle.name.replace('/', '-')}"
     card = run.data.tags.get(tag)
     if card is None:
@@ -163,18 +161,18 @@ def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: Best
     return StoredModel(f"{run.info.artifact_uri}/{within}", run_id, card, None)
 
 
-def _run_of(found: ExperimentRuns, bundle: BestBundle) -> "Run | None":
+def _run_of(runs: "dict[RunKey, Run]", bundle: BestBundle) -> "Run | None":
     """Return the run of the bundle's trial. None if the user deleted this run."""
-    return found.runs.get((None, bundle.trial))
+    return runs.get((None, bundle.trial))
 
 
 def _log(
-    client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle, study_id: str, folder: Path
+    client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, study_id: str, folder: Path
 ) -> "LoggedModel":
-    run = _run_of(found, bundle)
+    run = _run_of(runs, bundle)
     run_id = None if run is None else str(run.info.run_id)
     model = client.create_logged_model(
-        found.experiment_id,
+        runs[STUDY].info.experiment_id,
         name=f"trial-{bundle.trial}",
         source_run_id=run_id,
         tags={
@@ -202,7 +200,7 @@ def _card(folder: Path) -> str:
 
 
 def _complete(
-    client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle, model: "LoggedModel", card: str
+    client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, model: "LoggedModel", card: str
 ) -> str | None:
     """Add missing parts to a logged model: its description (the card), its origin (the trial's run), and its metrics
     with their corpus. Returns the id of the trial's run. None if the user deleted this run.
@@ -211,7 +209,7 @@ def _complete(
 
     if NOTE not in model.tags:
         client.set_logged_model_tags(model.model_id, note(card))
-    if (known := _run_of(found, bundle)) is None:
+    if (known := _run_of(runs, bundle)) is None:
         return None
     run = client.get_run(known.info.run_id)  # a search by an older server omits outputs
     made = () if run.outputs is None else run.outputs.model_outputs

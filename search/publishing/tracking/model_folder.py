@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from skipstack.search.publishing.bundles.files import MANIFEST, MODEL
+
 if TYPE_CHECKING:
     from mlflow.models import ModelSignature
 
@@ -63,11 +65,6 @@ def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: s
     _write_environment(to)
 
 
-def is_own(bundle: Path) -> bool:
-    """Whether a bundle has the model of a user's function instead of a network."""
-    return bool(json.loads((bundle / "manifest.json").read_text(encoding="utf-8")).get("kind") == "own")
-
-
 def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
     """Write the bundle of a function's model into the new folder ``to``, as an MLflow model.
 
@@ -77,10 +74,10 @@ def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_i
     """
     from mlflow.models import Model
 
-    (given,) = (bundle / "model").iterdir()
+    (given,) = (bundle / MODEL).iterdir()
     if (given / "MLmodel").is_file():
         shutil.copytree(given, to)
-        shutil.copytree(bundle, to / "skipstack", ignore=shutil.ignore_patterns("model", "manifest.json"))
+        shutil.copytree(bundle, to / "skipstack", ignore=shutil.ignore_patterns(MODEL, MANIFEST))
         return
     shutil.copytree(bundle, to / "data" / bundle.name)
     Model(**_of(run_id, model_id)).save(str(to / "MLmodel"))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.redaction import redacted, without_secrets
-from skipstack.search.publishing.tracking.client import ExperimentRuns, connected, found_study, own_run, put
-from skipstack.search.publishing.tracking.entry import NOTE, RunKey
+from skipstack.search.publishing.tracking.client import connected, found_study, own_run, put
+from skipstack.search.publishing.tracking.entry import NOTE, STUDY, RunKey
 from skipstack.search.publishing.tracking.logged_models import BestBundle, keep
 from skipstack.search.publishing.tracking.names import stored_name
 from skipstack.search.publishing.tracking.retry_loop import RetryLoop
@@ -15,6 +15,7 @@ from skipstack.search.publishing.tracking.stores import is_folder
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Run
 
 FILES: Final = "skipstack.files"
 """A tag of a run: the ``made_of`` of the publication whose files were last written to the run."""
@@ -102,23 +103,23 @@ def _publish(
     progressed: Callable[[object], None],
 ) -> None:
     client = connected(uri)
-    found = found_study(client, experiment, study_id)
-    if found is None:
+    runs = found_study(client, experiment, study_id)
+    if not runs:
         return  # the user deleted the study's run
-    shown.experiment_id = found.experiment_id
+    shown.experiment_id = runs[STUDY].info.experiment_id
     for key in dict.fromkeys([*publication.notes, *publication.metrics, *publication.tags]):
-        if key in found.runs:
-            _say(client, found, key, publication, "." if is_folder(uri) else "/")
+        if key in runs:
+            _say(client, runs[key], key, publication, "." if is_folder(uri) else "/")
             progressed(key)
     for key, files in publication.files.items():
-        if key in found.runs and found.runs[key].data.tags.get(FILES) != publication.made_of:
+        if key in runs and runs[key].data.tags.get(FILES) != publication.made_of:
             for name, content in files.items():
-                put(client, found.runs[key].info.run_id, {name: content})
+                put(client, runs[key].info.run_id, {name: content})
                 progressed((key, name))
-            client.set_tag(found.runs[key].info.run_id, FILES, publication.made_of)
+            client.set_tag(runs[key].info.run_id, FILES, publication.made_of)
     kept = None
     if publication.best is not None:
-        kept = keep(client, uri, found, publication.best, study_id)
+        kept = keep(client, uri, runs, publication.best, study_id)
         if kept is not None and kept.model_id is None:
             shown.otherwise = (
                 f"MLflow at {without_secrets(uri)} has no page of models, which came with version 3 of server and "
@@ -126,16 +127,15 @@ def _publish(
             )
     # If the model is among artifacts, ``PUBLISHED`` is not set: the next run publishes and reports ``otherwise`` again.
     if kept is None or kept.model_id is not None:
-        client.set_tag(found.study.info.run_id, PUBLISHED, publication.made_of)
+        client.set_tag(runs[STUDY].info.run_id, PUBLISHED, publication.made_of)
 
 
-def _say(client: "MlflowClient", found: ExperimentRuns, key: RunKey, publication: Publication, between: str) -> None:
-    """Write a publication's note, metrics and tags for the run with the key ``key``, unless the run has equal values.
+def _say(client: "MlflowClient", run: "Run", key: RunKey, publication: Publication, between: str) -> None:
+    """Write a publication's note, metrics and tags for ``run``, whose key is ``key``, unless the run has equal values.
     ``between``: as for ``stored_name``.
     """
     from mlflow.entities import Metric, RunTag
 
-    run = found.runs[key]
     tags = dict(publication.tags.get(key, {}))
     if key in publication.notes:
         tags[NOTE] = publication.notes[key]

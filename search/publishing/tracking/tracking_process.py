@@ -151,7 +151,7 @@ class TrackingProcess:
         """Look up whether a study is published already, as ``publishing.published`` does. ``what``: the ``made_of`` of
         the publication. If the process does not answer, the result says so in ``missing``.
         """
-        self._ask(self._uri, _published, self._uri, experiment, study_id, what)
+        self._ask(self._uri, _call, published, (self._uri, experiment, study_id, what))
         try:
             shown: PublishingResult | None = self._answer(PATIENCE)
         except NoAnswerError as ended:
@@ -273,10 +273,6 @@ class _Owner:
 def _record(link: Link, uri: str, folder: Path, private: bool, compare: bool) -> str | None:
     news, loop = Following(StudyFolder(folder).ledger), RetryLoop(_Owner(link))
     return Recorder(uri, news.events, loop, folder=folder, private=private, compare=compare).run()
-
-
-def _published(_: Link, uri: str, experiment: str, study_id: str, what: str) -> PublishingResult | None:
-    return published(uri, experiment, study_id, what)
 
 
 def _publish(link: Link, uri: str, experiment: str, study_id: str, publication: Publication) -> PublishingResult:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, Self, final
 from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.parts import is_installed, missing
 from skipstack.data.basis.redaction import redacted, without_secrets
-from skipstack.search.execution.workers.reporting import ReportError, TrackedRun, TrackedRuns
-from skipstack.search.publishing.tracking.client import connected, search_runs
+from skipstack.search.execution.workers.reporting import ReportError, TrackedRun
+from skipstack.search.publishing.tracking.client import connected, runs_in, search_runs
 from skipstack.search.publishing.tracking.entry import key_of, of_study
 from skipstack.search.publishing.tracking.stores import URI, database_file
 from skipstack.search.study.task import TrialTask
@@ -49,7 +49,7 @@ _before: str | None = None
 
 @final
 @dataclass(frozen=True, slots=True)
-class TrialRuns(TrackedRuns):
+class TrialRuns:
     """Gives the functions of a study their MLflow runs. ``uri``: the URI of the store. ``experiment``: the name of the
     study's experiment. ``study_id``: the id of the study. ``ablation``: the number of the ablation; None for the
     search.
@@ -60,7 +60,7 @@ class TrialRuns(TrackedRuns):
     study_id: str
     ablation: int | None = None
 
-    def of(self, task: TrialTask, call: int) -> TrackedRun:
+    def __call__(self, task: TrialTask, call: int) -> TrackedRun:
         """Return the run of one call of a trial's function. The store is not contacted yet."""
         return CallRun(self, task, call)
 
@@ -165,9 +165,8 @@ class CallRun(TrackedRun):
         if database is not None and not _has_experiment(database, self._runs.experiment):
             return None
         client, key = connected(self._runs.uri), (self._runs.ablation, self._trial)
-        named = client.get_experiment_by_name(self._runs.experiment)
         having = f"{of_study(self._runs.study_id)} AND tags.`skipstack.trial` = '{self._trial}'"
-        runs = () if named is None else search_runs(client, [named.experiment_id], having)
+        runs = runs_in(client, self._runs.experiment, having)
         return next((run for run in runs if key_of(run) == key and run.data.params), None)
 
     def _below(self, trial: "Run") -> str:

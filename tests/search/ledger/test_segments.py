@@ -135,7 +135,7 @@ def test_an_append_that_a_disk_refuses_is_tried_again_a_few_times(
     paused: list[float] = []
     segments = Segments(tmp_path, pause=paused.append)
     segments.open()
-    segments.append(b"1 [one]")
+    segments.append_line(b"1 [one]")
     write, truncate, sync = os.write, os.ftruncate, os.fsync
 
     def away(call: str) -> None:
@@ -160,14 +160,14 @@ def test_an_append_that_a_disk_refuses_is_tried_again_a_few_times(
         for name, call in (("write", in_part), ("ftruncate", cut), ("fsync", synced)):
             patch.setattr(os, name, call)
         if times <= len(PAUSES):
-            segments.append(b"2 [two]")
+            segments.append_line(b"2 [two]")
         else:
             with pytest.raises(OSError, match="Input/output error"):
-                segments.append(b"2 [two]")
+                segments.append_line(b"2 [two]")
     assert paused == list(PAUSES[:times])
     if times > len(PAUSES):
-        segments.append(b"2 [two]")
-    segments.append(b"3 [three]")
+        segments.append_line(b"2 [two]")
+    segments.append_line(b"3 [three]")
     segments.close()
     assert [line.payload for line in Segments(tmp_path).lines()] == [b"1 [one]", b"2 [two]", b"3 [three]"]
 
@@ -310,7 +310,7 @@ def test_a_reader_that_is_overtaken_by_a_compaction_reads_again(
 ) -> None:
     write(tmp_path, started(0, 1, 2), started(3))
     ledger = Ledger(tmp_path)
-    real, overtaken = ledger._segments.lines, []
+    real, overtaken = ledger.lines, []
 
     def lines() -> Iterator[object]:
         found = real()
@@ -320,7 +320,7 @@ def test_a_reader_that_is_overtaken_by_a_compaction_reads_again(
             write(tmp_path, started(4), worth_compacting=2)
         yield from found
 
-    monkeypatch.setattr(ledger._segments, "lines", lines)
+    monkeypatch.setattr(ledger, "lines", lines)
     assert [event.trial for event in ledger.read() if isinstance(event, Started)][:4] == [0, 1, 2, 3]
     assert overtaken
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -38,15 +39,10 @@ def autoscaling() -> Autoscaling | None:
         return None
     head = next(node for node in nodes() if node["Alive"] and HEAD in node["Resources"])
     found = _asked_of(head["NodeID"])
-    if found is None:
-        return None
-    if found["kinds"] is None:
-        return Autoscaling()
-    kinds = (MachineType(name, kind["resources"], kind["most"]) for name, kind in found["kinds"].items())
-    return Autoscaling(tuple(kinds), found["most"], head["Resources"])
+    return found if found is None or found.types is None else replace(found, head=head["Resources"])
 
 
-def _asked_of(head: str) -> dict[str, Any] | None:
+def _asked_of(head: str) -> Autoscaling | None:
     """Run ``autoscaler_at`` on the head, whose node id is ``head``; None if the head does not answer."""
     context = ray.get_runtime_context()
     question = partial(autoscaler_at, context.gcs_address)
@@ -57,10 +53,10 @@ def _asked_of(head: str) -> dict[str, Any] | None:
     return None if isinstance(answer, UserError) else answer
 
 
-def autoscaler_at(address: str) -> dict[str, Any] | None:
-    """Return the result of ``_kinds`` for the autoscaler of the cluster at ``address``; None if there is none. Both
-    values are None if the autoscaler's config cannot be read, or if the autoscaler runs elsewhere (``SIGNS``). This
-    function runs on the head.
+def autoscaler_at(address: str) -> Autoscaling | None:
+    """Return the machines that the autoscaler of the cluster at ``address`` may start; None if there is no autoscaler.
+    The types of machines are unknown if the autoscaler's config cannot be read, or if the autoscaler runs elsewhere
+    (``SIGNS``). This function runs on the head, whose resources it leaves out.
     """
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
@@ -68,24 +64,22 @@ def autoscaler_at(address: str) -> dict[str, Any] | None:
             for option in command:
                 name, _, path = option.partition("=")
                 if name == "--autoscaling-config":
-                    with suppress(OSError):  # as for another user's file
-                        return _kinds(yaml.safe_load(Path(path).read_text()))
-                    return {"kinds": None, "most": None}
-    return {"kinds": None, "most": None} if any(os.environ.get(name, "0") != "0" for name in SIGNS) else None
+                    with suppress(OSError):  # another user's file may not be readable
+                        return _configured(yaml.safe_load(Path(path).read_text()))
+                    return Autoscaling()
+    return Autoscaling() if any(os.environ.get(name, "0") != "0" for name in SIGNS) else None
 
 
-def _kinds(config: dict[str, Any]) -> dict[str, Any]:
+def _configured(config: dict[str, Any]) -> Autoscaling:
     """Extract the machines that may join from an autoscaler's config, whose other fields may hold cloud credentials.
-    ``kinds``: the resources of each type of machine, and how many may join; None unless the config states the resources
-    of all types. It does not for on-premise machines. ``most``: the largest number of machines.
+    Their types are unknown if the config does not state the resources of each, as for on-premise machines.
     """
-    kinds = {
-        name: {"resources": kind.get("resources"), "most": kind.get("max_workers", config.get("max_workers"))}
-        for name, kind in config["available_node_types"].items()
-        if name != config.get("head_node_type")
-    }
-    told = all(kind["resources"] for kind in kinds.values())
-    return {"kinds": kinds if told else None, "most": config.get("max_workers")}
+    most, head = config.get("max_workers"), config.get("head_node_type")
+    kinds = {name: kind for name, kind in config["available_node_types"].items() if name != head}
+    if not all(kind.get("resources") for kind in kinds.values()):
+        return Autoscaling()
+    types = (MachineType(name, kind["resources"], kind.get("max_workers", most)) for name, kind in kinds.items())
+    return Autoscaling(tuple(types), most)
 
 
 @contextmanager

@@ -38,8 +38,8 @@ from skipstack.search.execution.engines.capacity import (
 from skipstack.search.execution.engines.new_machines import NewMachines
 from skipstack.search.execution.engines.ray.autoscaler import autoscaling, demanded
 from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers
-from skipstack.search.execution.engines.ray.copying.file_server import FileService
 from skipstack.search.execution.engines.ray.copying.mark import Mark
+from skipstack.search.execution.engines.ray.copying.remote_file_server import FileService
 from skipstack.search.execution.engines.ray.copying.study import copying, gather
 from skipstack.search.execution.engines.ray.gpu_failures import GpuFailures
 from skipstack.search.execution.engines.ray.loop import SlotScheduler, SlotSearcher, StudyIsOver, StudyLoop
@@ -57,7 +57,7 @@ from skipstack.search.execution.engines.ray.machines import (
 from skipstack.search.execution.engines.ray.metrics import watched
 from skipstack.search.execution.engines.ray.orders import PrepareProcess
 from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
-from skipstack.search.execution.engines.ray.process import borrowed, settings_of_slots, silenced
+from skipstack.search.execution.engines.ray.process import SLOTS, borrowed, environment, silenced
 from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 from skipstack.search.execution.engines.ray.worker_process import WorkerProcess
 from skipstack.search.study.record.folder import StudyFolder
@@ -137,7 +137,7 @@ class RayEngine(Engine):
                     device,
                     there,
                     cpus_per_trial=cpus_per_trial,
-                    sizes=lambda: answers,
+                    answers=answers,
                     count=lambda task: Question(self._counting(memory, task), max_retries=0),
                     each="trial" if sharing.most == 1 else f"program of up to {sharing.most} trials",
                 ),
@@ -247,7 +247,7 @@ class RayEngine(Engine):
             as_talkative_as_before(),
             ExitStack() as beginning,
         ):
-            beginning.enter_context(settings_of_slots())
+            beginning.enter_context(environment(SLOTS))
             loop.on_begun = beginning.close
             tune.Tuner(
                 tune.with_resources(WorkerProcess, _placement),

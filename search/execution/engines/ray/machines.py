@@ -28,7 +28,8 @@ from skipstack.data.basis.system import usable_cpus
 from skipstack.search.execution.driver.faults import ClusterLostError, WorkersSilentError
 from skipstack.search.execution.engines.capacity import Machines
 from skipstack.search.execution.engines.ray.head import check_this_machine, leave_cluster, nodes, raylet_socket
-from skipstack.search.execution.engines.ray.sockets import in_session_folder
+from skipstack.search.execution.engines.ray.process import environment
+from skipstack.search.execution.engines.ray.sockets import PLACE, session_folder
 from skipstack.search.execution.engines.ray.token import authenticated
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
@@ -88,7 +89,8 @@ def joined(address: str | None) -> Iterator[None]:
     with ExitStack() as leaving:
         leaving.enter_context(authenticated(own=address is None))
         if address is None:
-            leaving.enter_context(in_session_folder())
+            folder = leaving.enter_context(session_folder())
+            leaving.enter_context(environment({PLACE: str(folder)}))
         leaving.callback(leave_cluster)
         try:
             ray.init(

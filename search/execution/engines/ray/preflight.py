@@ -59,15 +59,16 @@ class Preflight:
 
     def trouble(self) -> str | None:
         """Check this machine, and return the reason, in one line, why it cannot train; None if it can."""
-        problems = [self._code, self._own]
-        if self.mark.unseen() is None:
-            problems += [self._data, self._writing]
-        else:
-            problems.append(self._room if self.copies else self._reading)
-        for problem in problems:
-            if (found := problem()) is not None:
-                return found
-        return None
+        if (found := self._code() or self._own()) is not None:
+            return found
+        if (unseen := self.mark.unseen()) is None:
+            return self._data() or unwritable(self.mark.trials)
+        if self.copies:
+            return trouble()
+        return (
+            f"{unseen} (allowed: a folder that all machines share, or to start the study on a machine of "
+            "the cluster: then its files are copied)"
+        )
 
     def _code(self) -> str | None:
         own = code_version()
@@ -96,19 +97,6 @@ class Preflight:
             if own != wanted:
                 return f"{path} holds {own} (allowed: {wanted}, as the study was prepared)"
         return None
-
-    def _writing(self) -> str | None:
-        return unwritable(self.mark.trials)
-
-    def _reading(self) -> str | None:
-        return (
-            f"{self.mark.unseen()} (allowed: a folder that all machines share, or to start the study on a machine of "
-            "the cluster: then its files are copied)"
-        )
-
-    def _room(self) -> str | None:
-        """The reason, in one line, why this machine has no usable folder for copied files; None if it has one."""
-        return trouble()
 
 
 @dataclass(frozen=True, slots=True)

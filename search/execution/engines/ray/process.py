@@ -7,7 +7,7 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from functools import partial
 from io import StringIO
@@ -23,8 +23,8 @@ SLOTS: Final = {
     "TUNE_GLOBAL_CHECKPOINT_S": str(10**9),  # Tune would save its slots to a file, for its own restore
     "TUNE_STATE_REFRESH_PERIOD": str(10**9),  # Tune would ask the head for resources, for its own progress output
 }
-"""Environment variables for the run of Tune that holds a study's slots, not for the user's own runs. Tune reads them
-when a run begins.
+"""Environment variables for the run of Tune that holds a study's slots. Tune reads them when a run begins. Unset
+them as soon as the run has begun: otherwise a run that the user starts in another thread would read them, too.
 """
 
 ENVIRONMENT: Final = {"RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1"}
@@ -72,12 +72,10 @@ def borrowed() -> Iterator[None]:
 
 
 @contextmanager
-def settings_of_slots() -> Iterator[None]:
-    """Context in which the environment variables of ``SLOTS`` are set. Start the run of Tune inside it, and leave it as
-    soon as the run has begun. Otherwise a run that the user starts in another thread would read them, too.
-    """
-    before = {name: os.environ.get(name) for name in SLOTS}
-    os.environ.update(SLOTS)
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Context in which environment variables are set. Afterwards, they are as before."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:

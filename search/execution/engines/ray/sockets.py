@@ -52,20 +52,6 @@ def session_folder() -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def in_session_folder() -> Iterator[None]:
-    """Make Ray put the session of a cluster that is started in the block into a new folder, removed after the block."""
-    before = os.environ.get(PLACE)
-    with session_folder() as folder:
-        os.environ[PLACE] = str(folder)
-        try:
-            yield
-        finally:
-            os.environ.pop(PLACE)
-            if before is not None:
-                os.environ[PLACE] = before
-
-
 def _new_folder() -> Path:
     chosen = os.environ.get(PLACE) or os.environ.get("TMPDIR") or "/tmp"
     for place in (chosen, *SHORT):

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from skipstack.search.execution.engines.ray.process import environment
+
 MODE: Final = "RAY_AUTH_MODE"
 """Environment variable with Ray's authentication mode: ``token`` or ``disabled``."""
 
@@ -27,18 +29,14 @@ def authenticated(*, own: bool) -> Iterator[None]:
     if read_anew is None:
         yield
         return
-    before = {name: os.environ.get(name) for name in (MODE, TOKENS[0])}
-    os.environ.setdefault(MODE, "token")
+    variables = {MODE: os.environ.get(MODE, "token")}
     if own and not (any(os.environ.get(name) for name in TOKENS) or _home_has_token()):
-        os.environ[TOKENS[0]] = secrets.token_hex(32)
-    read_anew()
+        variables[TOKENS[0]] = secrets.token_hex(32)
     try:
-        yield
+        with environment(variables):
+            read_anew()
+            yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
         read_anew()
 
 

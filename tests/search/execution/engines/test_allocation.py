@@ -28,7 +28,7 @@ class Cluster:
         size = self._size if gpus == "auto" else None
         self.allocator = Allocator(
             self._there,
-            lambda there, answers: allotted(gpus, "auto", there, sizes=lambda: answers, count=self._count),
+            lambda there, answers: allotted(gpus, "auto", there, answers=answers, count=self._count),
             size,
         )
 

@@ -82,7 +82,7 @@ def allot(
         device,
         machines,
         cpus_per_trial=cpus,
-        sizes=lambda: sizes,
+        answers=sizes,
         count=lambda _: Counted(counted, asks=1),
     )
 

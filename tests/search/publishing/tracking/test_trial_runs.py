@@ -38,7 +38,7 @@ class Store:
         task = TrialTask(
             number=3, config=CONFIG, seeds=seeds, order_seed=0, lanes="auto", folder=Path("trial"), device="cpu"
         )
-        return TrialRuns(self.uri, EXPERIMENT, "abc").of(task, call)
+        return TrialRuns(self.uri, EXPERIMENT, "abc")(task, call)
 
     def runs(self) -> list[Run]:
         return list(self.client.search_runs([self.experiment]))
@@ -137,7 +137,7 @@ def test_a_store_that_is_not_here_is_told_in_a_line(
     ):
         monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
         with pytest.raises(ReportError) as told:
-            TrialRuns(uri, EXPERIMENT, "abc").of(task, 0).begin()
+            TrialRuns(uri, EXPERIMENT, "abc")(task, 0).begin()
         assert says in str(told.value)
         assert len(str(told.value).splitlines()) == 1
     assert not (tmp_path / "absent.db").exists()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final, Self, TypeVar, final
 
 from skipstack.search.execution.engines.ray.copying.chunks import Version, changed, chunks, unpacked
-from skipstack.search.execution.engines.ray.copying.file_server import FileService
 from skipstack.search.execution.engines.ray.copying.mark import Mark
+from skipstack.search.execution.engines.ray.copying.remote_file_server import FileService
 from skipstack.search.execution.engines.ray.copying.scratch import Scratch, TrialScratch, stay
 from skipstack.search.study.record.folder import CHECKPOINT
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Final, Protocol
+from typing import Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.driver.faults import lost_disk_interrupts, own_file_interrupts
@@ -30,43 +30,12 @@ ARRIVING: Final = ".arriving."
 """Prefix of the temporary names of files that are not received completely."""
 
 
-class FileService(Protocol):
-    """The interface of a study's file server, and of its client on another machine. A store is the folder of a prepared
+class FileServer:
+    """Reads and writes ``folder``, a study's folder, for workers on other machines. A store is the folder of a prepared
     corpus or of pretrained vectors, identified by its name. Attempts at a trial are counted from 1.
-    """
 
-    def store(self, store: str) -> dict[str, int]:
-        """The files of a store, with their sizes in bytes."""
-
-    def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """Read up to ``PIECE`` bytes of the file ``name`` of a store, from position ``start`` on."""
-
-    def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt. Return the sizes in bytes of the files to continue from, by name."""
-
-    def files(self, trial: int) -> dict[str, int]:
-        """The files of a trial, with their sizes in bytes."""
-
-    def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """Read up to ``PIECE`` bytes of the file ``name`` of a trial, from position ``start`` on."""
-
-    def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Receive a chunk of files. After the last chunk of a sending, all its files get their final names."""
-
-    def goes_on(self, trial: int, attempt: int) -> bool:
-        """Whether the attempt may train further epochs: True until ``part`` is called for it."""
-
-    def part(self, trial: int, attempt: int) -> None:
-        """Note that an attempt has ended or paused, so that its worker sends its remaining files and stops."""
-
-    def moved(self) -> int:
-        """Number of bytes received and sent so far; 0 if all machines see the study's folder."""
-
-
-class FileServer(FileService):
-    """Reads and writes ``folder``, a study's folder, for workers on other machines. ``begin`` and ``take`` raise
-    SupersededError if a later attempt at the trial has begun. Disk errors are raised as OutOfSpaceError or
-    DiskLostError. A name that leads out of the folder raises UserError.
+    ``begin`` and ``take`` raise SupersededError if a later attempt at the trial has begun. Disk errors are raised as
+    OutOfSpaceError or DiskLostError. A name that leads out of the folder raises UserError.
     """
 
     def __init__(self, folder: StudyFolder) -> None:
@@ -84,36 +53,38 @@ class FileServer(FileService):
         self._parting: set[tuple[int, int]] = set()
 
     def moved(self) -> int:
-        """Number of bytes received and sent so far (``FileService.moved``)."""
+        """Number of bytes received and sent so far; 0 if all machines see the study's folder."""
         return self.received + self.given
 
     def store(self, store: str) -> dict[str, int]:
-        """The files of a store, with their sizes in bytes (``FileService.store``)."""
+        """The files of a store, with their sizes in bytes."""
         with lost_disk_interrupts(f"{self._folder.corpora / store}"):
             return {path.name: path.stat().st_size for path in sorted(self._store(store).iterdir()) if path.is_file()}
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """Read up to ``PIECE`` bytes of a file of a store (``FileService.store_piece``)."""
+        """Read up to ``PIECE`` bytes of the file ``name`` of a store, from position ``start`` on."""
         return self._piece(self._store(store), name, start)
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt (``FileService.begin``)."""
+        """Claim a trial's folder for an attempt. Return the sizes in bytes of the files to continue from, by name."""
         with self._locked(trial) as folder, own_file_interrupts(folder):
             self._claim(folder, attempt, [])
             _discard(folder)
             return _files(folder)
 
     def files(self, trial: int) -> dict[str, int]:
-        """The files of a trial, with their sizes in bytes (``FileService.files``)."""
+        """The files of a trial, with their sizes in bytes."""
         with self._locked(trial) as folder:
             return _files(folder)
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """Read up to ``PIECE`` bytes of a file of a trial (``FileService.file_piece``)."""
+        """Read up to ``PIECE`` bytes of the file ``name`` of a trial, from position ``start`` on."""
         return self._piece(self._folder.trial(trial), name, start)
 
     def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Receive a chunk of files (``FileService.take``). Checkpoints of a trial that has ended are dropped."""
+        """Receive a chunk of files. After the last chunk of a sending, all its files get their final names, except
+        checkpoints of a trial that has ended: these are dropped.
+        """
         names = [piece.name for piece in chunk.pieces]
         with self._locked(trial) as folder, own_file_interrupts(folder):
             for name in (*names, *chunk.removed):
@@ -128,11 +99,11 @@ class FileServer(FileService):
             self.received += chunk.bytes
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """Whether the attempt may train further epochs (``FileService.goes_on``)."""
+        """Whether the attempt may train further epochs: True until ``part`` is called for it."""
         return (trial, attempt) not in self._parting
 
     def part(self, trial: int, attempt: int) -> None:
-        """Note that an attempt has ended or paused (``FileService.part``)."""
+        """Note that an attempt has ended or paused, so that its worker sends its remaining files and stops."""
         self._parting.add((trial, attempt))
 
     def over(self, trial: int) -> None:

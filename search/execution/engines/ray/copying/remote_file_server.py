@@ -1,10 +1,10 @@
 """A study's file server as a Ray actor on the driver's machine, and its client for workers on any machine."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, final
 
 import ray
 from ray.actor import ActorHandle
@@ -13,7 +13,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import one_line
 from skipstack.search.execution.engines.ray.copying.chunks import Chunk
-from skipstack.search.execution.engines.ray.copying.file_server import FileServer, FileService
+from skipstack.search.execution.engines.ray.copying.file_server import FileServer
 from skipstack.search.study.record.folder import StudyFolder
 
 CALLERS: Final = 8
@@ -21,6 +21,9 @@ CALLERS: Final = 8
 
 ENDING_SECONDS: Final = 10.0
 """Seconds to wait for the server's count of copied bytes at the end of a study."""
+
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
 
 
 class FileServerActor(FileServer):
@@ -41,7 +44,7 @@ class FileServerActor(FileServer):
 
 
 @final
-class RemoteFileServer(FileService):
+class RemoteFileServer:
     """Client of the file server that runs as ``actor`` for ``folder``. Methods raise the server's errors. If the
     server does not answer, they raise an OSError that names the folder. Such an error is handled like a lost disk: the
     call is retried, and then the study is interrupted.
@@ -52,59 +55,63 @@ class RemoteFileServer(FileService):
         self.folder = folder
 
     def store(self, store: str) -> dict[str, int]:
-        """The files of a store, with their sizes in bytes (``FileService.store``)."""
-        files: dict[str, int] = self._asked("store", store)
-        return files
+        """Call ``FileServer.store``."""
+        return self._asked(FileServer.store, store)
 
     def store_piece(self, store: str, name: str, start: int) -> bytes:
-        """Read up to ``PIECE`` bytes of a file of a store (``FileService.store_piece``)."""
-        (reference,) = self._asked("shared_piece", store, name, start)
+        """Call ``FileServer.store_piece``."""
+        (reference,) = self._asked(FileServerActor.shared_piece, store, name, start)
         with _silence_as_lost_disk(self.folder):
             piece: bytes = ray.get(reference)
         return piece
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt (``FileService.begin``)."""
-        files: dict[str, int] = self._asked("begin", trial, attempt)
-        return files
+        """Call ``FileServer.begin``."""
+        return self._asked(FileServer.begin, trial, attempt)
 
     def files(self, trial: int) -> dict[str, int]:
-        """The files of a trial, with their sizes in bytes (``FileService.files``)."""
-        files: dict[str, int] = self._asked("files", trial)
-        return files
+        """Call ``FileServer.files``."""
+        return self._asked(FileServer.files, trial)
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:
-        """Read up to ``PIECE`` bytes of a file of a trial (``FileService.file_piece``)."""
-        piece: bytes = self._asked("file_piece", trial, name, start)
-        return piece
+        """Call ``FileServer.file_piece``."""
+        return self._asked(FileServer.file_piece, trial, name, start)
 
     def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Send the server a chunk of files (``FileService.take``)."""
-        self._asked("take", trial, attempt, chunk)
+        """Call ``FileServer.take``."""
+        self._asked(FileServer.take, trial, attempt, chunk)
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """Whether the attempt may train further epochs (``FileService.goes_on``)."""
-        return bool(self._asked("goes_on", trial, attempt))
+        """Call ``FileServer.goes_on``."""
+        return self._asked(FileServer.goes_on, trial, attempt)
 
     def part(self, trial: int, attempt: int) -> None:
-        """Tell the server that an attempt has ended or paused (``FileService.part``)."""
-        self._asked("part", trial, attempt)
+        """Call ``FileServer.part``."""
+        self._asked(FileServer.part, trial, attempt)
 
     def over(self, trial: int) -> None:
         """Tell the server that a trial has ended (``FileServer.over``), without waiting for an answer."""
         self.actor.over.remote(trial)
 
     def moved(self) -> int:
-        """Number of bytes that the server has received and sent so far (``FileService.moved``). Raises OSError if no
-        answer comes within ``ENDING_SECONDS``.
-        """
+        """Call ``FileServer.moved``. Raises OSError if no answer comes within ``ENDING_SECONDS``."""
         with _silence_as_lost_disk(self.folder):
             moved: int = ray.get(self.actor.moved.remote(), timeout=ENDING_SECONDS)
         return moved
 
-    def _asked(self, method: str, *arguments: object) -> Any:
+    def _asked(
+        self,
+        method: Callable[Concatenate[FileServerActor, Arguments], Value],
+        *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> Value:
         with _silence_as_lost_disk(self.folder):
-            return ray.get(getattr(self.actor, method).remote(*arguments))
+            answer: Value = ray.get(getattr(self.actor, method.__name__).remote(*arguments, **named))
+        return answer
+
+
+FileService = FileServer | RemoteFileServer
+"""A study's file server, in this process or on the driver's machine."""
 
 
 def start_file_server(folder: StudyFolder) -> RemoteFileServer:

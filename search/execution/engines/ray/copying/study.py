@@ -15,9 +15,12 @@ from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.faults import ClusterLostError
 from skipstack.search.execution.engines.ray.copying.chunks import chunks
 from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers
-from skipstack.search.execution.engines.ray.copying.file_server import FileService
 from skipstack.search.execution.engines.ray.copying.mark import Mark
-from skipstack.search.execution.engines.ray.copying.remote_file_server import RemoteFileServer, start_file_server
+from skipstack.search.execution.engines.ray.copying.remote_file_server import (
+    FileService,
+    RemoteFileServer,
+    start_file_server,
+)
 from skipstack.search.execution.engines.ray.copying.scratch import Scratch, files_of, is_used, swept
 from skipstack.search.execution.engines.ray.machines import asked
 from skipstack.search.execution.workers.attempts import SupersededError
@@ -47,15 +50,11 @@ def copying(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CopyingWor
             _end(server, mark)
 
 
-def gather(copying: CopyingWorkers) -> bool:
-    """Make every machine send its trials' files to the server. Return False if no file was ever copied, or the cluster
-    is gone.
-    """
+def gather(copying: CopyingWorkers) -> None:
+    """Make every machine send its trials' files to the server, if any file was ever copied."""
     with suppress(RayError, OSError):  # the cluster may be gone
         if copying.server.moved():
             asked(partial(gathered, copying.mark.word, copying.server))
-            return True
-    return False
 
 
 def gathered(word: str, server: FileService) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from skipstack.search.execution.engines.ray.process import LOGGERS, borrowed, settings_of_slots
+from skipstack.search.execution.engines.ray.process import LOGGERS, SLOTS, borrowed, environment
 
 VARIABLES = ("RAY_", "TUNE_", "PYTHONBREAKPOINT")
 
@@ -72,7 +72,7 @@ def test_what_ray_leaves_behind_is_undone_also_after_an_error(
     error: type[BaseException] | None, before: dict[str, Any]
 ) -> None:
     with nullcontext() if error is None else pytest.raises(error), borrowed():
-        with settings_of_slots():
+        with environment(SLOTS):
             assert os.environ["TUNE_DISABLE_SIGINT_HANDLER"] == "1"
         assert os.environ["TUNE_DISABLE_SIGINT_HANDLER"] == "0", (
             "a run that the user begins meanwhile is the user's own"
