@@ -86,7 +86,7 @@ def prepared(
         if before is None:
             path = store(needed.corpus, root=folder.corpora, data_dir=data_dir, folder=corpus_folder)
         else:
-            path = folder.corpus(before)
+            path = folder.stored(before)
         stored = open_store(path)
         task = TASKS[stored.task]
         for scheme, minimum_tag_count in needed.tags:

@@ -59,12 +59,12 @@ from skipstack.search.study.record.next_event import (
     lanes_of,
     wrong_event,
 )
-from skipstack.search.study.record.ranking import fingerprint_of, measure_of
+from skipstack.search.study.record.ranking import measure_of
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.function import is_imported
+from skipstack.spaces.function import FunctionConfig, is_imported
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import TrialConfig, as_network
 
 
 class StudyRecord:
@@ -325,8 +325,12 @@ class StudyRecord:
         return () if read is None else read.documents
 
     def fingerprint_of(self, subject: Subject) -> str:
-        """Return the fingerprint of a trial with this config (``ranking.fingerprint_of``)."""
-        return fingerprint_of(subject, self.corpora)
+        """Return the fingerprint of the corpus of a trial with this config, or the source of its function. Scores with
+        equal fingerprints are comparable.
+        """
+        if isinstance(subject, FunctionConfig):
+            return subject.function.source
+        return self.corpus_of(as_network(subject)).fingerprint
 
     @property
     def compares(self) -> bool:
