@@ -46,9 +46,9 @@ class Proposer(ABC):
     def proposed(self, number: int, point: Point) -> None:
         """Record that trial ``number`` runs at ``point``."""
 
-    @abstractmethod
-    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Record that trial ``number``, which was running or paused, ended.
+    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
+        """Record that trial ``number``, which was running or paused, ended. Proposers that do not learn from trials
+        ignore it.
 
         ``reason``: why it ended. ``curve``: its reports. ``further``: its values in the objectives other than the
         score; larger is better.
@@ -108,7 +108,9 @@ class ProposedPoints:
 
 
 class Walk(Proposer):
-    """Proposes the given points of a space, in order."""
+    """Proposes the given points of a space, in order: all of them (``Space.enumerate``), or those that differ from the
+    base on a single axis (``Space.one_at_a_time``), as papers ablate.
+    """
 
     def __init__(self, space: Space, points: Iterator[Point]) -> None:
         self._seen = ProposedPoints(space)
@@ -136,18 +138,6 @@ class Walk(Proposer):
         coming = [] if self._next is None else [self._next, *self._ahead]
         return min(most, sum(point not in self._seen for point in coming))
 
-    @final
-    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Do nothing: a walk does not learn from trials."""
-
-
-@final
-class Grid(Walk):
-    """Proposes every point in order; the last axis varies fastest. Raises UserError for a continuous axis."""
-
-    def __init__(self, space: Space) -> None:
-        super().__init__(space, space.enumerate())
-
 
 @final
 class Listed(Walk):
@@ -158,19 +148,6 @@ class Listed(Walk):
             if (refusal := space.refusal(point)) is not None:
                 raise UserError(f"search.proposer.points: {refusal}")
         super().__init__(space, iter(points))
-
-
-@final
-class OneAtATime(Walk):
-    """Proposes the base, and then all points that differ from the base on a single axis (``Space.one_at_a_time``).
-    Raises UserError for a space with a continuous axis.
-
-    Papers ablate in this way: every difference from the base is due to one axis. The number of trials grows with the
-    sum of the axes' numbers of values, not with their product.
-    """
-
-    def __init__(self, space: Space) -> None:
-        super().__init__(space, space.one_at_a_time())
 
 
 @final
@@ -188,6 +165,3 @@ class Random(Proposer):
     def proposed(self, number: int, point: Point) -> None:
         """Record that ``point`` was proposed."""
         self._seen.add(point)
-
-    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Do nothing: random search does not learn from trials."""
