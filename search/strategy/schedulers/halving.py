@@ -74,7 +74,8 @@ class RungScheduler(Scheduler):
     def __init__(
         self, config: RungConfig, maximum: int, spared: frozenset[int], *, seeds: int, brackets: int | None
     ) -> None:
-        whole = _whole(config, maximum, seeds)
+        super().__init__(maximum, spared, self._spending(config, maximum, seeds))
+        whole = self.spending.whole
         rungs = rungs_below(whole, config.grace, config.reduction)
         most = len(rungs) + 1
         if brackets is not None and brackets > most:
@@ -85,16 +86,16 @@ class RungScheduler(Scheduler):
         self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
         self._next: dict[int, int] = {}
         """The index of each trial's next rung in its ladder."""
-        super().__init__(maximum, spared, self._spending(config, maximum, whole))
 
-    def _spending(self, config: RungConfig, maximum: int, whole: int) -> Spending:
+    def _spending(self, config: RungConfig, maximum: int, seeds: int) -> Spending:
         match config.resource:
             case "epochs":
                 return Epochs(maximum)
             case "seconds":
-                return Seconds(maximum, whole)
+                assert config.maximum is not None, "with seconds a config says how many"
+                return Seconds(maximum, config.maximum)
             case "seeds":
-                return Seeds(maximum, whole, lambda trial: (*self.ladder(trial), whole))
+                return Seeds(maximum, seeds, lambda trial: (*self.ladder(trial), seeds))
 
     @property
     def rungs(self) -> tuple[int, ...]:
@@ -387,18 +388,6 @@ class Promotion(Asynchronous):
     def _lost(self, trial: int) -> None:
         if trial in self._where:
             self._promote(trial)
-
-
-def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
-    """The resource of a trial that completes."""
-    match config.resource:
-        case "epochs":
-            return epochs
-        case "seeds":
-            return seeds
-        case "seconds":
-            assert config.maximum is not None, "with seconds a config says how many"
-            return config.maximum
 
 
 def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:
