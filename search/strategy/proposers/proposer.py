@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class Proposer(ABC):
     the order of their axes, as points from a ledger may, are the same.
     """
 
+    waits: ClassVar[bool] = False
+    """Whether ``ask`` can return None while trials run, but a point again after one of the trials has ended."""
+
     @abstractmethod
     def ask(self, number: int) -> Point | None:
         """The point for trial ``number``; None if the space is exhausted. Does not change the proposer."""
@@ -57,11 +60,6 @@ class Proposer(ABC):
     def left(self, most: int) -> int:
         """The number of points that the proposer may still propose, as far as is known, at most ``most``."""
         return most
-
-    @property
-    def waits(self) -> bool:
-        """Whether ``ask`` can return None while trials run, but a point again after one of the trials has ended."""
-        return False
 
     def took(self, number: int, seconds: float) -> None:  # noqa: B027 (most ignore the time)
         """Record that an epoch of trial ``number`` took ``seconds`` per seed."""
