@@ -15,6 +15,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.api.planning.epoch_totals import EpochTotals, epoch_totals
 from skipstack.search.api.planning.extremes import extremes
 from skipstack.search.api.planning.shared_programs import trials_per_shared_program
+from skipstack.search.strategy.objectives.hours import HOUR
 from skipstack.search.strategy.proposers.config import WALKS
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
@@ -26,9 +27,6 @@ from skipstack.spaces.subject import Subject
 
 DRAWN = 5
 """The maximum number of random configs that are measured, besides the base, the smallest and the largest config."""
-
-HOUR = 3600.0
-"""Seconds in an hour."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
