@@ -139,13 +139,8 @@ def _events(search: FinishedSearch, trials: Sequence[FinishedTrial]) -> list[Eve
     study, _ = load_study(given, function=function)
     space = Space(study.space)
     opened = StudyOpened(time=trials[0].began, study=study.model_dump(mode="json"), code_version=code_version())
-    happened = [
-        (event.time, order, event)
-        for number, trial in enumerate(trials)
-        for order, event in enumerate(_of(number, trial, space, search.direction))
-    ]
-    happened.sort(key=lambda each: each[0])  # sorting is stable: events with the same time stay in order
-    events = [event for _, _, event in happened]
+    events = [event for number, trial in enumerate(trials) for event in _of(number, trial, space, search.direction)]
+    events.sort(key=lambda each: each.time)  # sorting is stable: events with the same time stay in order
     return [opened, *events, Finished(time=max(each.ended for each in trials))]
 
 
