@@ -1,5 +1,5 @@
 """The interface of proposers, which choose the next point of the space. Also the proposers that do not learn from
-trials.
+trials, and the base of those that fit a model.
 
 A proposer is a state machine without a clock or global randomness. The point that ``ask`` returns depends on the
 study's seed, the trial's number and the history of the study. ``ask`` does not change the proposer. The other methods,
@@ -20,6 +20,8 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
+from skipstack.search.strategy.proposers.costs import Costs
+from skipstack.search.strategy.proposers.encoding import Encoding
 from skipstack.spaces.space import Point, Space
 
 Curve = Sequence[tuple[int, float]]
@@ -146,6 +148,42 @@ class Listed(Walk):
             if (refusal := space.refusal(point)) is not None:
                 raise UserError(f"search.proposer.points: {refusal}")
         super().__init__(space, iter(points))
+
+
+class ModelBased(Proposer):
+    """A proposer that fits a model to the rows of trials (``encoding.py``), and may prefer points that cost less time.
+
+    ``seed``: the study's seed. ``objectives``: the number of objectives. ``cooled``: the number of the first trial for
+    which the predicted time of an epoch does not count; None means that it never counts.
+    """
+
+    def __init__(self, space: Space, seed: int, objectives: int, cooled: int | None) -> None:
+        self._space = space
+        self._seed = seed
+        self._objectives = objectives
+        self._cooled = cooled
+        self._costs = Costs(space)
+        self._seen = ProposedPoints(space)
+        self._encoding = Encoding(space)
+
+    @final
+    def took(self, number: int, seconds: float) -> None:
+        """Record that an epoch of trial ``number`` took ``seconds`` per seed, if the time counts."""
+        if self._cooled is not None:
+            self._costs.took(number, seconds)
+
+    @final
+    def proposed(self, number: int, point: Point) -> None:
+        """Record that trial ``number`` runs at ``point``. It counts as running until it ends or pauses."""
+        self._seen.add(point)
+        if self._cooled is not None:
+            self._costs.proposed(number, point)
+        self.promoted(number, point)
+
+    @final
+    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
+        """Learn from the reports of trial ``number`` so far, as if it were stopped."""
+        self.ended(number, "stopped", curve, further)
 
 
 @final

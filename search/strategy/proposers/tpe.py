@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
-from skipstack.search.strategy.proposers.costs import Charged, Costs
-from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
+from skipstack.search.strategy.proposers.costs import Charged
+from skipstack.search.strategy.proposers.encoding import Numbers
 from skipstack.search.strategy.proposers.parzen import AxisKind, Parzen, Uniform
-from skipstack.search.strategy.proposers.proposer import Curve, ProposedPoints, Proposer
+from skipstack.search.strategy.proposers.proposer import Curve, ModelBased
 from skipstack.search.strategy.proposers.ranks import Rank, leading
 from skipstack.spaces.domains import Domain, Range
 from skipstack.spaces.space import Point, Space
@@ -44,7 +44,7 @@ class _Trial:
 
 
 @final
-class Tpe(Proposer):
+class Tpe(ModelBased):
     """Multivariate TPE (Bergstra et al., 2011; Falkner et al., 2018), asynchronous, as in Optuna 5.
 
     Points are random until ten trials have a score. For each further point, 24 candidates are drawn from the density
@@ -75,13 +75,7 @@ class Tpe(Proposer):
     """
 
     def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
-        self._space = space
-        self._seed = seed
-        self._objectives = objectives
-        self._cooled = cooled
-        self._costs = Costs(space)
-        self._seen = ProposedPoints(space)
-        self._encoding = Encoding(space)
+        super().__init__(space, seed, objectives, cooled)
         self._trials: list[_Trial] = []
         """The trials that run or have a score, in the order of their starts; a promoted trial has two entries."""
         self._running: dict[int, _Trial] = {}
@@ -107,26 +101,12 @@ class Tpe(Proposer):
                     return point
         return self._seen.unseen(source)
 
-    def took(self, number: int, seconds: float) -> None:
-        """Record that an epoch of trial ``number`` took ``seconds`` per seed, if the time counts."""
-        if self._cooled is not None:
-            self._costs.took(number, seconds)
-
-    def proposed(self, number: int, point: Point) -> None:
-        """Record that trial ``number`` runs at ``point``, which makes points near it less likely."""
-        self._seen.add(point)
-        if self._cooled is not None:
-            self._costs.proposed(number, point)
-        self.promoted(number, point)
-
     def promoted(self, number: int, point: Point) -> None:
-        """Record that the paused trial ``number`` runs again, as a second entry at the same point."""
+        """Record that trial ``number`` runs at ``point``, which makes points near it less likely. A trial that was
+        paused gets a second entry at the same point.
+        """
         self._running[number] = _Trial(self._encoding.row(point))
         self._trials.append(self._running[number])
-
-    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number`` so far, as if it were stopped."""
-        self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from the reports of trial ``number``, unless it ends while paused: its reports were used already."""
