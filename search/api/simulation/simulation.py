@@ -180,8 +180,7 @@ def simulated(
     # Both count hours on the machines of the recorded study, not simulated time.
     unlimited = search.model_copy(update={"trials": trials, "hours": None, "enough": None})
     study = record.study.model_copy(update={"search": unlimited})
-    assert record.opened is not None
-    opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.opened.code_version)
+    opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.first_event.code_version)
     space = RecordedSpace(study.space, recorded.points)
     engine = SimulatedEngine(recorded.curves, workers=workers)
     driver = Driver(

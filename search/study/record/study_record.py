@@ -267,11 +267,16 @@ class StudyRecord:
         for trial in self.trials.values():
             trial.measured_now = False
 
+    @property
+    def first_event(self) -> StudyOpened:
+        """The first event of the study."""
+        assert self.opened is not None, "a ledger begins with study_opened"
+        return self.opened
+
     @cached_property
     def study(self) -> StudyConfig:
         """The config of the study, with its extensions."""
-        assert self.opened is not None, "a ledger begins with study_opened"
-        return completed_study(StudyConfig.model_validate(self.opened.study))
+        return completed_study(StudyConfig.model_validate(self.first_event.study))
 
     @cached_property
     def space(self) -> Space:
@@ -291,7 +296,6 @@ class StudyRecord:
 
     def recording(self, trial: TrialRecord) -> Recording:
         """Create the recording of a trial: its results, with which another study can reuse it."""
-        assert self.opened is not None, "a ledger begins with study_opened"
         return Recording(
             config_identity=trial.weights_identity,
             seeds=trial.seeds,
@@ -299,7 +303,7 @@ class StudyRecord:
             reports=tuple(trial.reports),
             tested=trial.tested,
             sentences=trial.packed,
-            code_version=self.opened.code_version if trial.reused is None else trial.reused.code_version,
+            code_version=self.first_event.code_version if trial.reused is None else trial.reused.code_version,
         )
 
     def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
