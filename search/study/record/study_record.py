@@ -9,7 +9,9 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ledger.events import (
     LOSSES,
     Ablated,
@@ -59,12 +61,20 @@ from skipstack.search.study.record.next_event import (
     lanes_of,
     wrong_event,
 )
-from skipstack.search.study.record.ranking import measure_of
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.function import FunctionConfig, is_imported
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
+
+
+def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
+    """Return the measure that ranks the trials: the measure of the function or the corpora; accuracy if no corpus is
+    prepared. ``base``: the config of the study's base. ``corpora``: the prepared corpora by identity.
+    """
+    if isinstance(base, FunctionConfig):
+        return base.measure
+    return MEASURES[next((corpus.measure for corpus in corpora.values()), Accuracy.name)]
 
 
 class StudyRecord:
