@@ -12,7 +12,7 @@ among the best 1/reduction at its rung. ``Hyperband`` (``hyperband.py``) waits u
 """
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -132,12 +132,9 @@ class RungScheduler(Scheduler):
         """Advance the trial to its next rung above ``amount``, its spent resource. Returns the newly reached rungs, as
         indices in the trial's ladder. If the resource is seconds, a report can reach several rungs.
         """
-        first, ladder = self._next.get(trial, 0), self.ladder(trial)
-        place = first
-        while place < len(ladder) and ladder[place] <= amount:
-            place += 1
-        self._next[trial] = place
-        return tuple(range(first, place))
+        first = self._next.get(trial, 0)
+        self._next[trial] = bisect_right(self.ladder(trial), amount, first)
+        return tuple(range(first, self._next[trial]))
 
 
 class Asynchronous(RungScheduler, ABC):
