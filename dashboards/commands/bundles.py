@@ -217,7 +217,7 @@ def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Pa
 
     loaded = load_bundle(bundle, choose_device(device))
     say("exporting the program: minutes, where a network is written out step by step")
-    found = write_program(loaded, open_store(folder.corpus(record.corpus_of(loaded.config))), to)
+    found = write_program(loaded, open_store(folder.stored(record.corpus_of(loaded.config))), to)
     print(to)
     say(
         f"{to}: decides as the network does on {found.sentences} sentences of dev and test "

@@ -70,9 +70,9 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
     from skipstack.search.study.record.reading import read_study
 
     study, corpus_folder = load_study(name, scale=scale)
-    with rehearsed(study, data_dir=data_dir, corpus_folder=corpus_folder, preset=name in presets()) as opened:
-        epoch = _epoch(study, opened.folder.corpora, data_dir, corpus_folder)
-        for line in () if opened.absent else read_study(opened.folder.path).warnings:
+    with rehearsed(study, data_dir=data_dir, corpus_folder=corpus_folder, preset=name in presets()) as (folder, absent):
+        epoch = _epoch(study, folder.corpora, data_dir, corpus_folder)
+        for line in () if absent else read_study(folder.path).warnings:
             say(f"warning: {line}")
     described = DescribedStudy(
         study=study,

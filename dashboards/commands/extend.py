@@ -128,9 +128,8 @@ def rerun(
         f"trial {trial}: epoch {difference.epoch}: {difference.name}: recorded {difference.recorded}, "
         f"now {difference.now}"
     )
-    assert record.opened is not None
-    if record.opened.code_version != code_version():
-        say(f"the study was started with version {record.opened.code_version}, this is {code_version()}")
+    if record.first_event.code_version != code_version():
+        say(f"the study was started with version {record.first_event.code_version}, this is {code_version()}")
     return DIFFERS
 
 

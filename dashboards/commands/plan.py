@@ -88,16 +88,16 @@ def plan(
         trials_per_program=options.trials_per_program,
     )
     preset = study in presets()
-    with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder, preset=preset) as opened:
+    with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder, preset=preset) as (folder, absent):
         if here.device == "cuda" and options.gpus_per_trial == "auto":
             say("a whole GPU is counted for each trial, although `auto` gives less to those that need less")
         say(f"counting the space of {config.name}")
         made = planning.plan(config, here)
-        if opened.absent is not None:
-            made = replace(made, unmeasured=opened.absent)
+        if absent is not None:
+            made = replace(made, unmeasured=absent)
         else:
-            record = read_study(opened.folder.path)
+            record = read_study(folder.path)
             for line in record.warnings:
                 say(f"warning: {line}")
-            made = planning.measured(made, TrainingMeter(record, opened.folder, device, made.together), tell=say)
+            made = planning.measured(made, TrainingMeter(record, folder, device, made.together), tell=say)
     print_report(plan_report(made), form)

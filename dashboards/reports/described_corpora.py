@@ -50,7 +50,7 @@ def _of(record: StudyRecord, folder: StudyFolder) -> Iterator[tuple[str, Describ
     for needed in needs(record.study.space):
         prepared, corpus = record.corpora[identity(needed.corpus)], needed.corpus
         if prepared.health is None:
-            yield prepared.corpus, _stored(corpus, folder.corpus(prepared))
+            yield prepared.corpus, _stored(corpus, folder.stored(prepared))
         else:
             yield prepared.corpus, Described(called(corpus), prepared.health, prepared.warnings)
 

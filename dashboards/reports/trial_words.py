@@ -6,7 +6,6 @@ from typing import Final
 from skipstack.dashboards.reports.wording import counted_rung, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.search.strategy.schedulers.config import Resource
-from skipstack.search.study.record.comparable import resource_of
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
@@ -36,7 +35,7 @@ def trial_in_words(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> It
 
 
 def _standing(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> str:
-    done, resource = _done(trial), resource_of(record.study)
+    done, resource = _done(trial), record.study.search.resource
     if trial.reused is not None:
         source = trial.reused
         where = f" of {source.study}" if source.study else ""

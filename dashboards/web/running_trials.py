@@ -13,7 +13,6 @@ from skipstack.dashboards.web.section import Element
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.strategy.schedulers.scheduler import Ahead
-from skipstack.search.study.record.comparable import resource_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +51,7 @@ def running_trials(progressed: "SearchSoFar", *, goes_on: bool) -> Iterator[Elem
     yield PLACE if goes_on else "<div>"
     if ahead:
         yield chart(training_chart(progressed))
-        curves, measure, resource = search.curves(), search.measure, resource_of(search.config)
+        curves, measure, resource = search.curves(), search.measure, search.config.search.resource
         rows = [_row(number, ahead[number], curves, measure, resource) for number in sorted(ahead)[:MOST]]
         yield table(("", "epochs", "score now", "needs now"), rows, name=HEADING)
         left_out = f" {MOST} of {len(ahead):,} trials are listed." if len(ahead) > MOST else ""
@@ -67,7 +66,7 @@ def training_chart(progressed: "SearchSoFar") -> Drawn:
     rungs ahead. There is no chart if seeds race (are trained in groups).
     """
     search, ahead = progressed.search, progressed.ahead or {}
-    curves, resource = search.curves(), resource_of(search.config)
+    curves, resource = search.curves(), search.config.search.resource
     curves = curves[curves["trial"].isin(list(ahead)) & np.isfinite(curves["dev"])]
     rungs = _thresholds(ahead if resource == "epochs" else {})
     no_curve = "seeds race" if resource == "seeds" else "" if len(curves) else "none of them has trained an epoch yet"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from skipstack.dashboards.web.shared import Shared
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.record.comparable import resource_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import LONG
 
@@ -78,7 +77,7 @@ class Snapshot:
         """The numbers of the trials with a score, the best first. This needs the exploration only if seeds race (are
         trained in groups).
         """
-        if resource_of(self.frames.study) == "seeds":
+        if self.frames.study.search.resource == "seeds":
             return list(self.explored.seen.ranked)
         scores = self.frames.trials["score"].dropna()
         return [int(number) for number in scores.sort_values(ascending=False, kind="stable").index]

@@ -37,7 +37,6 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.ledger.events import Event, Finished, Interrupted, Resumed, Retried, Started, Untested
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.schedulers.build import scheduler
-from skipstack.search.study.record.comparable import resource_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.phases import Phase, Phases, PhaseSpan
 from skipstack.search.study.record.reading import events_of_trials
@@ -250,7 +249,7 @@ def _curves(seen: ComparedTrials) -> Drawn:
         if number is not None and number not in (trial.number, *named.values()):
             named[look.name] = number
     rungs = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial).rungs
-    at = rungs if resource_of(study) == "epochs" else ()
+    at = rungs if study.search.resource == "epochs" else ()
     frame, epochs = curves(seen.record), trial.config.epochs
     return Drawn(
         "Curves", lambda: seed_curves(frame, trial.number, trial.measure, beside=named, rungs=at, epochs=epochs)

@@ -14,24 +14,34 @@ from contextlib import redirect_stdout
 from functools import cache
 from typing import Any, Final
 
+from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.user_code.configs import CodeFile, CodeSource, OwnConfig, Part, sources
 from skipstack.data.basis.user_code.files import load_sent
-from skipstack.models.conformance.pieces import Failure, pieces_of
+from skipstack.models.conformance.pieces import Checkable, Failure, pieces_of
+
+Answer = Callable[[Any], object]
 
 SEEDS: Final = ("1", "2", "3")
 """Python's hash seeds in the other processes. A hash seed determines the order of sets of strings."""
 
 
-def check_elsewhere(piece: OwnConfig, module: str, here: object, failure: str) -> None:
-    """Raise Failure with the message ``failure`` if another process computes another answer for ``piece``. Also raise
-    Failure if another process fails.
+def check_elsewhere(specimen: Checkable, module: str, answer: Answer, failure: str) -> None:
+    """Raise Failure with the message ``failure`` if another process computes another answer for ``specimen``. Also
+    raise Failure if another process fails.
 
-    ``module``: the program that the other processes run; it calls ``print_answers``. ``here``: the answer in this
-    process, which must be convertible to JSON.
+    ``module``: as for ``_answers``. ``answer``: as for ``print_answers``.
     """
-    expected = json.loads(json.dumps(here))
-    if any(there[piece.kind] != expected for there in _answers(piece.code, module)):
+    expected = json.loads(json.dumps(_answered(specimen, answer)))
+    if any(there[specimen.piece.kind] != expected for there in _answers(specimen.piece.code, module)):
         raise Failure(failure)
+
+
+def _answered(specimen: Any, answer: Answer) -> object:
+    """Return the answer of a component. If it raises an error, return this error in one line."""
+    try:
+        return answer(specimen)
+    except Exception as error:  # noqa: BLE001 (an error that only one process raises is a difference between them)
+        return one_line(error)
 
 
 @cache
@@ -56,12 +66,15 @@ def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
     return found
 
 
-def print_answers(part: Part, answer: Callable[[OwnConfig], Any]) -> None:
+def print_answers(part: Part, specimen: Callable[[OwnConfig], Any], answer: Answer) -> None:
     """Load the file of users' code that ``_answers`` sends to stdin, compute the answer of each component of type
-    ``part`` with the function ``answer``, and write the answers to stdout, as JSON by kind.
+    ``part``, and write the answers to stdout, as JSON by kind. ``specimen``: prepares a component. ``answer``: computes
+    its answer, which must be convertible to JSON.
     """
     sent: Sequence[CodeSource] = pickle.load(sys.stdin.buffer)
     with redirect_stdout(sys.stderr):  # the user's file may print, but stdout must contain only the result
         load_sent(sent)
-        found = {piece.kind: answer(piece) for each in sent for piece in pieces_of(each.file, part)}
+        found = {
+            piece.kind: _answered(specimen(piece), answer) for each in sent for piece in pieces_of(each.file, part)
+        }
     json.dump(found, sys.stdout)

@@ -141,7 +141,7 @@ def repeats(specimen: FormatSpecimen) -> None:
 def elsewhere(specimen: FormatSpecimen) -> None:
     """Other processes, in which Python orders sets differently, read the same sentences."""
     said = "another process reads other sentences: they depend on the order of a set, which differs there"
-    check_elsewhere(specimen.piece, MODULE, _as_json(specimen), said)
+    check_elsewhere(specimen, MODULE, _as_json, said)
 
 
 def cut_off(specimen: FormatSpecimen) -> None:
@@ -168,15 +168,10 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
 
 
 def _as_json(specimen: FormatSpecimen) -> Any:
-    """Return the sentences that are read from the examples, as values that survive JSON unchanged. If reading raises an
-    error, return the error in one line.
-    """
-    try:
-        read = [specimen.read(example) for example in specimen.examples]
-        return json.loads(json.dumps([[[each.words, each.tags, each.heads] for each in text] for text in read]))
-    except Exception as error:  # noqa: BLE001 (an error that only one process raises is a difference between them)
-        return one_line(error)
+    """Return the sentences that are read from the examples, as values that survive JSON unchanged."""
+    read = [specimen.read(example) for example in specimen.examples]
+    return json.loads(json.dumps([[[each.words, each.tags, each.heads] for each in text] for text in read]))
 
 
 if __name__ == "__main__":
-    print_answers("format", lambda piece: _as_json(FormatSpecimen(piece)))
+    print_answers("format", FormatSpecimen, _as_json)

@@ -22,10 +22,9 @@ from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.earlier_defaults import completed_study
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.ranking import measure_of
 from skipstack.search.study.record.reading import LONG, read_study
 from skipstack.search.study.record.selection import FIXED_DESIGNS
-from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.study_record import StudyRecord, measure_of
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 

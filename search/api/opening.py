@@ -4,7 +4,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from skipstack.data.basis.errors import AbsentCorpusError, MissingFileError, UserError
@@ -53,26 +52,17 @@ def open_study(
         ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock), *placed())
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
-    """A study that was opened in a temporary folder. ``absent``: a line about a missing corpus or corpus file; None if
-    nothing is missing.
-    """
-
-    folder: StudyFolder
-    absent: str | None
-
-
 @contextmanager
 def rehearsed(
     study: StudyConfig, *, data_dir: Path | None, corpus_folder: Path, preset: bool = False
-) -> Iterator[Rehearsal]:
+) -> Iterator[tuple[StudyFolder, str | None]]:
     """Opens a study as the command ``search`` does, but in a temporary folder that is removed on exit. Commands that
-    only describe a study use this, in order to refuse every study that ``search`` would refuse.
+    only describe a study use this, in order to refuse every study that ``search`` would refuse. Yields the folder, and
+    a line about a missing corpus or corpus file, or None.
 
     Raises UserError as ``open_study`` does. A named corpus that this machine lacks is no error, since a study may be
     described before its corpus is fetched. Missing corpus files of a ``preset`` are no error either, since some presets
-    leave their files to the user. ``Rehearsal.absent`` then names the missing corpus or file.
+    leave their files to the user.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
         folder, absent = StudyFolder(Path(scratch)), None
@@ -82,7 +72,7 @@ def rehearsed(
             if isinstance(error, MissingFileError) and not preset:
                 raise
             absent = str(error)
-        yield Rehearsal(folder, absent)
+        yield folder, absent
 
 
 def extend_study(

@@ -170,8 +170,7 @@ class Execution(RunOptions):
         True. Returns the addresses of views of the study in a browser, by name (``trials``, ``charts``, ``ablation
         1``). Empty if the addresses are not known. Ends the process of ``tracker``.
         """
-        assert record.opened is not None, "a ledger begins with study_opened"
-        own, named = study_id(record.opened), experiment(experiment_of(record.study))
+        own, named = study_id(record.first_event), experiment(experiment_of(record.study))
         shown = None if self.compare else tracker.published(named, own, made_of(record.events))
         shown = shown or tracker.publish(named, own, made())
         tracker.end()
@@ -199,16 +198,14 @@ class Execution(RunOptions):
         return self._addresses(folder, record, noted.experiment_id)
 
     def _addresses(self, folder: StudyFolder, record: StudyRecord, experiment_id: str) -> dict[str, str]:
-        assert record.opened is not None, "a ledger begins with study_opened"
-        at = partial(address, self.runs(folder), experiment_id, study_id(record.opened))
+        at = partial(address, self.runs(folder), experiment_id, study_id(record.first_event))
         return {title(name): at(name) for name in names(record.ablations)}
 
     def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
         """Register the model in ``bundle`` in MLflow as ``name``; return its version. Raises UserError on failure."""
-        assert record.opened is not None, "a ledger begins with study_opened"
         named = experiment(experiment_of(record.study))
         with TrackingProcess() as process:
-            return process.register(self.runs(folder), named, study_id(record.opened), bundle, name)
+            return process.register(self.runs(folder), named, study_id(record.first_event), bundle, name)
 
 
 def cluster(address: str | None) -> str | None:

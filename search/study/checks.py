@@ -3,7 +3,6 @@
 from skipstack.data.basis.errors import UserError
 from skipstack.search.strategy.proposers.build import proposer
 from skipstack.search.strategy.schedulers.build import scheduler
-from skipstack.search.strategy.schedulers.config import RungConfig
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.study.record.selection import FIXED_DESIGNS
 from skipstack.spaces.function import FunctionConfig
@@ -60,7 +59,7 @@ def check_enough(search: SearchConfig) -> None:
             "search.enough: got 1 seed (allowed: search.seeds: 2 or more, since the gain of more trials is compared "
             "with the deviation between seeds)"
         )
-    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
+    if search.resource == "seeds":
         raise UserError("search.enough: got seeds that race (allowed: search.scheduler.resource: epochs or seconds)")
     if len(search.objectives) > 1:
         raise UserError(
@@ -82,7 +81,7 @@ def check_function(search: SearchConfig, base: FunctionConfig) -> None:
             f"search.objectives: got {got} (allowed for a function: what it reports, each with its direction, such as "
             "{accuracy: maximize, seconds: minimize})"
         )
-    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds" and base.epochs > 1:
+    if search.resource == "seeds" and base.epochs > 1:
         raise UserError(
             "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch; "
             "or seeds where epochs=1, and each call reports once)"

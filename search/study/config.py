@@ -17,7 +17,7 @@ from skipstack.data.basis.user_code.configs import known
 from skipstack.search.strategy.objectives.objectives import Further, Objective, Objectives, checked_objectives, further
 from skipstack.search.strategy.objectives.stopping_rule import StoppingRuleConfig
 from skipstack.search.strategy.proposers.config import ModelBasedConfig, ProposerConfig, ProposerWord
-from skipstack.search.strategy.schedulers.config import AshaConfig, SchedulerConfig, SchedulerWord
+from skipstack.search.strategy.schedulers.config import AshaConfig, Resource, RungConfig, SchedulerConfig, SchedulerWord
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.function import Direction
 from skipstack.spaces.replicates import Replicates, checked
@@ -159,6 +159,11 @@ class SearchConfig(Frozen):
     def lanes_of_a_trial(self) -> int:
         """The number of seeds of a trial or, with ``replicates``, of its calls."""
         return len(self.lane_seeds)
+
+    @property
+    def resource(self) -> Resource:
+        """The resource in which the rungs of the scheduler are counted; epochs if it has none."""
+        return self.scheduler.resource if isinstance(self.scheduler, RungConfig) else "epochs"
 
     @property
     def stops_nothing(self) -> bool:

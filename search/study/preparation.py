@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
@@ -17,7 +18,7 @@ from skipstack.data.store.cutting import with_longest
 from skipstack.data.store.prepared import vocabulary_of, with_learnt_tags
 from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.token_vectors import store_token_vectors
-from skipstack.data.store.vectors import StoredVectors, coverage, open_vectors, pretrained, store_vectors
+from skipstack.data.store.vectors import Coverage, StoredVectors, coverage, open_vectors, pretrained, store_vectors
 from skipstack.data.store.vocabulary import Vocabulary
 from skipstack.data.store.word_classes import word_classes
 from skipstack.data.store.writing import store
@@ -86,7 +87,7 @@ def prepared(
         if before is None:
             path = store(needed.corpus, root=folder.corpora, data_dir=data_dir, folder=corpus_folder)
         else:
-            path = folder.corpus(before)
+            path = folder.stored(before)
         stored = open_store(path)
         task = TASKS[stored.task]
         for scheme, minimum_tag_count in needed.tags:
@@ -104,8 +105,7 @@ def prepared(
             vocabulary = vocabulary_of(stored, as_network(study.space.base).data.vocabulary)
             name = given.path if isinstance(given, TokenVectors) else given
             if name not in vectors:
-                of = _token_vectors if isinstance(given, TokenVectors) else _vectors
-                vectors[name] = of(corpus_folder / name, stored, vocabulary, root=folder.corpora)
+                vectors[name] = _vectors(given, corpus_folder / name, stored, vocabulary, root=folder.corpora)
             _check_sizes(name, vectors[name], sizes)
         health = health_of(stored) if before is None else before.health
         events.append(
@@ -135,35 +135,19 @@ def _warnings(corpus: Corpus, health: Health | None) -> tuple[str, ...]:
     return () if health is None else tuple(f"{called(corpus)}: {line}" for line in warnings(health))
 
 
-def _vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path) -> VectorsPrepared:
-    folder = store_vectors(path, stored, root=root)
+def _vectors(
+    given: str | TokenVectors, path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path
+) -> VectorsPrepared:
+    """Store the vectors ``given`` of words or tokens, which are in the file at ``path``, for a corpus."""
+    folder = (store_token_vectors if isinstance(given, TokenVectors) else store_vectors)(path, stored, root=root)
     vectors = open_vectors(folder)
-    assert isinstance(vectors, StoredVectors), "they were stored as such"
-    reach = coverage(pretrained(vectors, vocabulary), vocabulary, stored)
-    return VectorsPrepared(
-        sha256=vectors.sha256,
-        store=folder.name,
-        size=vectors.size,
-        cut_line=vectors.cut_line,
-        repeated=vectors.repeated,
-        **asdict(reach),
-    )
-
-
-def _token_vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path) -> VectorsPrepared:
-    folder = store_token_vectors(path, stored, root=root)
-    vectors = open_vectors(folder)
-    words, tokens = len(vocabulary.words), int(stored.counts_F.sum())
-    return VectorsPrepared(
-        sha256=vectors.sha256,
-        store=folder.name,
-        size=vectors.size,
-        covered_words=words,
-        words=words,
-        covered_tokens=tokens,
-        tokens=tokens,
-        kind="tokens",
-    )
+    if isinstance(vectors, StoredVectors):
+        reach = coverage(pretrained(vectors, vocabulary), vocabulary, stored)
+        kind: dict[str, Any] = {"cut_line": vectors.cut_line, "repeated": vectors.repeated}
+    else:
+        words, tokens = len(vocabulary.words), int(stored.counts_F.sum())
+        reach, kind = Coverage(words, words, tokens, tokens), {"kind": "tokens"}
+    return VectorsPrepared(sha256=vectors.sha256, store=folder.name, size=vectors.size, **asdict(reach), **kind)
 
 
 def _check_sizes(name: str, vectors: VectorsPrepared, sizes: set[int]) -> None:

@@ -82,11 +82,11 @@ def trial_task(
         order_seed=record.study.search.seed,
         lanes=record.study.search.lanes,
         # The paths are absolute, since a worker in another process may have another working directory.
-        corpus=None if corpus is None else folder.corpus(corpus).resolve(),
+        corpus=None if corpus is None else folder.stored(corpus).resolve(),
         folder=folder.trial(number).resolve(),
         device=device,
         reported=0 if trial is None else len(trial.reports),
-        vectors=None if vectors is None else folder.vectors(vectors).resolve(),
+        vectors=None if vectors is None else folder.stored(vectors).resolve(),
         attempt=1 if trial is None else trial.starts,
         share=1 if trial is None else trial.share,
         code=sources(config.network_code),

@@ -29,7 +29,7 @@ def count(kept: Kept, data_dir: Path | None = None) -> str:
         meter, sizes = TrainingMeter(record, study, "cpu"), {}
         for number, trial in record.trials.items():
             config = as_network(trial.config)
-            stored = open_store(study.corpus(record.corpus_of(config)))
+            stored = open_store(study.stored(record.corpus_of(config)))
             sizes[number] = {
                 "updates": EpochSize.of(config, stored).updates,
                 "parameters": meter.parameters(config),

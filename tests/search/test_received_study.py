@@ -32,7 +32,7 @@ def test_numbers_out_of_their_ranges_are_refused_in_one_line(
     (tmp_path / "study.yaml").write_text(STUDY)
     study = opened(tmp_path / "study.yaml")
     (corpus,) = read_study(study.path).corpora.values()
-    store = study.corpus(corpus)
+    store = study.stored(corpus)
     values = numbers(store / "dev.arrow", column)
     values[0] = value
     put(store / "dev.arrow", column, values)

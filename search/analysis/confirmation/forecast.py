@@ -225,7 +225,7 @@ def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> 
 
 def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
     """Return the number of tokens in the training split of a prepared corpus."""
-    return len(open_store(folder.corpus(prepared)).splits["train"].forms_N)
+    return len(open_store(folder.stored(prepared)).splits["train"].forms_N)
 
 
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:

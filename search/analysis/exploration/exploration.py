@@ -31,7 +31,6 @@ from skipstack.search.strategy.objectives.pareto import front
 from skipstack.search.strategy.schedulers.config import KeepBestConfig, RungConfig
 from skipstack.search.strategy.schedulers.halving import rungs_below
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.record.comparable import resource_of
 from skipstack.spaces.function import is_imported
 from skipstack.spaces.one_network import alike
 from skipstack.spaces.short_names import value_name
@@ -235,7 +234,7 @@ def explore(
     for axis in by:
         if axis not in space.domains:
             raise UserError(unknown("axis", axis, space.domains))
-    raced = resource_of(study) == "seeds"
+    raced = study.search.resource == "seeds"
     whole = _whole(trials, reached, study) if raced else trials["state"] == "completed"
     parts = levels(trials, space.domains)
     model = effects(trials["score"], whole, reached, parts)

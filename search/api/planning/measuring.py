@@ -114,7 +114,8 @@ class TrainingMeter(Meter):
         return Measurement(
             lanes=len(seeds),
             weights=weights,
-            gradients=_bytes(_with_gradients(training)),
+            # Gradients of lookup tables may be sparse, so this is an upper bound.
+            gradients=_bytes([weight for weight in training.model.parameters() if weight.grad is not None]),
             optimiser=_bytes(list(training.optimiser.slots.values())),
             activations=activations,
             step_seconds=programs * update,
@@ -211,13 +212,6 @@ def _kept_for_backward(training: Training, batch: Batch) -> int:
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         training.step(batch)
     return sum(kept.values())
-
-
-def _with_gradients(training: Training) -> list[Tensor]:
-    """The weights with gradients. Their bytes are an upper bound for the bytes of the gradients: gradients of lookup
-    tables may be sparse.
-    """
-    return [weight for weight in training.model.parameters() if weight.grad is not None]
 
 
 def _bytes(tensors: Sequence[Tensor]) -> int:

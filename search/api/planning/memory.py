@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 from skipstack.data.basis.user_code.files import load_sent
-from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.device import CAPTURED
 from skipstack.models.layers.lanes import Lane
 from skipstack.search.execution.workers.worker import corpus_of, stored_in
@@ -20,7 +19,10 @@ def memory_of(task: TrialTask) -> int:
     code on the simulated GPU, such as HostReadsError, are passed on.
     """
     own = as_network(task.config)
-    config = own.model_copy(update={"training": _sized(own.training)})
+    # Options without an effect on memory get fixed values, so that trials share the cached counts.
+    optimiser = own.training.optimiser.model_copy(update={"learning_rate": 0.01})
+    training = own.training.model_copy(update={"optimiser": optimiser, "epochs": 1})
+    config = own.model_copy(update={"training": training})
     return _memory_of(
         TrialTask(
             number=0,
@@ -51,10 +53,3 @@ def _memory_of(task: TrialTask) -> int:
         captured=task.device == CAPTURED,
     )
     return counted.together
-
-
-def _sized(training: TrainingConfig) -> TrainingConfig:
-    """Set the options without an effect on memory to fixed values, so that trials share the cached counts."""
-    return training.model_copy(
-        update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
-    )

@@ -15,6 +15,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.api.planning.epoch_totals import EpochTotals, epoch_totals
 from skipstack.search.api.planning.extremes import extremes
 from skipstack.search.api.planning.shared_programs import trials_per_shared_program
+from skipstack.search.strategy.objectives.hours import HOUR
 from skipstack.search.strategy.proposers.config import WALKS
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
@@ -26,9 +27,6 @@ from skipstack.spaces.subject import Subject
 
 DRAWN = 5
 """The maximum number of random configs that are measured, besides the base, the smallest and the largest config."""
-
-HOUR = 3600.0
-"""Seconds in an hour."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,32 +191,21 @@ def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
         return replace(made, unmeasured="the base, or all networks that were drawn, do not run here")
     expected = _courses(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
     settled = made.study.search.proposer.kind in WALKS
-    paces = _Paces(
-        base_epochs=expected.base,
-        base=base[0] if spared else 0.0,
-        others=fmean(drawn) if others else 0.0,
-        error=_error_of_mean(drawn, of=others if settled else None) if others else 0.0,
+    error = _error_of_mean(drawn, of=others if settled else None) if others else 0.0
+    own = expected.base * (base[0] if spared else 0.0) / HOUR
+    return replace(
+        made,
+        forecasts=tuple(
+            _timed(made, each, own, each.epochs - expected.base, fmean(drawn) if others else 0.0, error)
+            for each in _forecasts(expected)
+        ),
     )
-    return replace(made, forecasts=tuple(_timed(made, each, paces) for each in _forecasts(expected)))
 
 
 def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> EpochTotals:
     spared = space.contains(study.space.base)
     epochs = study.space.base.epochs
     return epoch_totals(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Paces:
-    """The seconds of an epoch. ``base_epochs``: the epochs of the base trial. ``base``: the seconds of an epoch of the
-    base trial. ``others``: the mean seconds of an epoch of the other trials. ``error``: the standard error of
-    ``others``; None if unknown.
-    """
-
-    base_epochs: int
-    base: float
-    others: float
-    error: float | None
 
 
 def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
@@ -302,16 +289,16 @@ def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> li
     return [space.sample(source) for _ in range(min(DRAWN, trials))]
 
 
-def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
-    """Add the hours to a forecast. The base's epochs take the base's seconds, and other epochs the mean seconds."""
-    own = paces.base_epochs * paces.base / HOUR
-    others = forecast.epochs - paces.base_epochs
-    hours = own + others * paces.others / HOUR
+def _timed(made: Plan, forecast: Forecast, own: float, others: int, seconds: float, error: float | None) -> Forecast:
+    """Add the hours to a forecast. ``own``: the hours of the base trial. ``others``: the epochs of the other trials, of
+    which each takes ``seconds`` on average, with the standard error ``error`` (None if unknown).
+    """
+    hours = own + others * seconds / HOUR
     elapsed = max(own * made.together, hours / min(made.room.slots, ceil(made.trials / made.together)))
     return replace(
         forecast,
         hours=hours,
-        error=None if paces.error is None else others * paces.error / HOUR,
+        error=None if error is None else others * error / HOUR,
         gpu_hours=hours * made.room.gpus_per_trial,
         elapsed=elapsed,
         trials_an_hour=made.trials / elapsed if elapsed else None,

@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Final
 
 from skipstack.search.api.planning.epoch_totals import epoch_totals
-from skipstack.search.strategy.schedulers.config import RungConfig
 from skipstack.search.study.config import StudyConfig
 from skipstack.spaces.space import Space
 
@@ -40,10 +39,8 @@ def small_space(study: StudyConfig) -> SmallSpace | None:
     """The cost of training every config of a small space to its end. None if the space is large, has only one config,
     or has more configs than the study has trials. None also if the scheduler would save no epochs, or races seeds.
     """
-    search, scheduler = study.search, study.search.scheduler
-    races = isinstance(scheduler, RungConfig) and scheduler.resource == "seeds"
-    space = Space(study.space)
-    if search.stops_nothing or races or not space.finite:
+    search, space = study.search, Space(study.space)
+    if search.stops_nothing or search.resource == "seeds" or not space.finite:
         return None
     one_by_one = search.proposer.kind == "one_at_a_time"
     listed = list(islice(space.one_at_a_time() if one_by_one else space.everything(), LISTED + 1))

@@ -4,6 +4,7 @@ import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from statistics import fmean
 from typing import final
@@ -11,7 +12,7 @@ from typing import final
 from skipstack.search.api.simulation.recordings import LANES
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import Engine
-from skipstack.search.study.task import EpochResult, TrialTask
+from skipstack.search.study.task import EpochResult
 
 Curve = Sequence[EpochResult]
 
@@ -47,7 +48,8 @@ class SimulatedEngine(Engine):
     def _fill(self, driver: Driver) -> None:
         while self._idle and (task := driver.next()) is not None:
             self._idle -= 1
-            self._train(driver, task.number, _rest(self._curves[task.config.identity], task))
+            rest = islice(self._curves[task.config.identity], task.reported, None)
+            self._train(driver, task.number, map(partial(_of_seeds, seeds=task.seeds), rest))
 
     def _train(self, driver: Driver, number: int, rest: Iterator[EpochResult]) -> None:
         result = next(rest, None)
@@ -57,12 +59,6 @@ class SimulatedEngine(Engine):
             return
         self._begun += 1
         heapq.heappush(self._running, (self.now + result.seconds, self._begun, number, result, rest))
-
-
-def _rest(curve: Curve, task: TrialTask) -> Iterator[EpochResult]:
-    """Yields the recorded epochs that the task has not reported yet, for the task's seeds."""
-    for result in islice(curve, task.reported, None):
-        yield _of_seeds(result, task.seeds)
 
 
 def _of_seeds(result: EpochResult, seeds: tuple[int, ...]) -> EpochResult:

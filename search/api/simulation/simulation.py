@@ -6,7 +6,7 @@ recorded curves, the history is not written to disk, and the space has only the 
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -21,7 +21,7 @@ from skipstack.search.api.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.api.simulation.simulated import SimulatedEngine
 from skipstack.search.api.simulation.trajectory import Trajectory, TrajectoryRecorder, share
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened, Suggested
+from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, StudyOpened, Suggested
 from skipstack.search.strategy.schedulers.build import described
 from skipstack.search.strategy.schedulers.config import (
     AshaConfig,
@@ -180,8 +180,7 @@ def simulated(
     # The options ``hours`` and ``enough`` count time on the machines of the recorded study, not simulated time.
     unlimited = search.model_copy(update={"trials": trials, "hours": None, "enough": None})
     study = record.study.model_copy(update={"search": unlimited})
-    assert record.opened is not None
-    opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.opened.code_version)
+    opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.first_event.code_version)
     space = RecordedSpace(study.space, recorded.points)
     engine = SimulatedEngine(recorded.curves, workers=workers)
     driver = Driver(
@@ -212,24 +211,20 @@ def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
 
 
 def _outcome(run: Simulated, recorded: Recordings) -> Outcome:
-    record = run.record
+    record, search = run.record, run.record.study.search
     ends = Counter(trial.reason for trial in record.trials.values())
     best = next(iter(record.ranked()), None)
     report = None if best is None else best.best
     return Outcome(
-        scheduler=described(record.study.search.scheduler),
+        scheduler=described(search.scheduler),
         trials=len(record.trials),
         best=None if report is None else report.score,
         rank=None if report is None else 1 + bisect_left(recorded.scores, -report.score, key=lambda score: -score),
         seconds=run.seconds,
         best_after=None if report is None else report.time,
-        epochs=ceil(sum(share(report, record.study.search) for report in _reports(record))),
+        epochs=ceil(sum(share(each, search) for trial in record.trials.values() for each in trial.reports)),
         stopped=ends["stopped"],
         completed=ends["completed"],
         diverged=ends["diverged"],
         course=run.course,
     )
-
-
-def _reports(record: StudyRecord) -> Iterator[Reported]:
-    return (report for trial in record.trials.values() for report in trial.reports)

@@ -43,9 +43,9 @@ def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ens
         seeds=seeds,
         epochs=tuple(course_of(trial, seed)[-1].epoch for seed in seeds),
         corpus=evaluated_corpus(
-            folder.corpus(record.corpus_of(config)),
+            folder.stored(record.corpus_of(config)),
             config.data,
-            None if (vectors := record.vectors_of(config)) is None else folder.vectors(vectors),
+            None if (vectors := record.vectors_of(config)) is None else folder.stored(vectors),
         ),
         trained_on="train",
     )

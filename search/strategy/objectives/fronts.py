@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.search.strategy.objectives.pareto import Vector, net_order
+from skipstack.search.strategy.objectives.pareto import Vector, net
 
 Places = NDArray[np.intp]
 
@@ -72,7 +72,7 @@ class Fronts:
         alike = [self._distinct[place] for place in self._of(rank)]
         if first in alike:
             alike = [first, *(point for point in alike if point != first)]
-        return (alike[place] for place in net_order(alike))
+        return (alike[place] for place in net(alike))
 
     def place(self, point: Vector, *, most: int) -> int:
         """The place of ``point``, or ``most`` if that is smaller. Call this only for the point added last, which wins

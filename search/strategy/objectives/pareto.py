@@ -94,8 +94,9 @@ def best(points: Points, most: int) -> list[int]:
     return found[:most]
 
 
-def net(points: Points) -> list[int]:
-    """The indices of points in the order of their greedy epsilon-net. Call this only if no point dominates another.
+def net(points: Points) -> Iterator[int]:
+    """Yields the indices of points in the order of their greedy epsilon-net, each in O(N) time. Call this only if no
+    point dominates another.
 
     The first point is the best in the first objective. Each further point is the one with the largest distance to its
     nearest predecessor. Distances are Euclidean; each objective is scaled to [0, 1], and values that were not measured
@@ -104,11 +105,6 @@ def net(points: Points) -> list[int]:
     Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021). It is
     the tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).
     """
-    return list(net_order(points))
-
-
-def net_order(points: Points) -> Iterator[int]:
-    """Yields the indices of ``net`` one by one, each in O(N) time."""
     if not points:
         return
     scaled_KN = np.ascontiguousarray(_scaled(np.asarray(points, dtype=np.float64)).T)

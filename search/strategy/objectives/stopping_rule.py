@@ -100,7 +100,9 @@ class StoppingRule:
         worth it, or if the rule does not apply yet.
         """
         numbers = [number for number in range(self._prefix) if number in self._scores]
-        scores, deviation = [self._scores[number] for number in numbers], self._seed_deviation
+        scores = [self._scores[number] for number in numbers]
+        # The standard deviation between seeds of one config, pooled over trials; None without several seeds.
+        deviation = math.sqrt(fmean(self._variances.values())) if self._variances else None
         if len(scores) < self._config.minimum_trials or not self._seconds or deviation is None:
             return None
         if self._reasons[max(self._scores, key=self._scores.__getitem__)] is None:
@@ -115,8 +117,3 @@ class StoppingRule:
         if most >= self._config.deviations * deviation:
             return None
         return Gain(trials=round(more), hours=more / hourly, most=most, seed_deviation=deviation)
-
-    @property
-    def _seed_deviation(self) -> float | None:
-        """The standard deviation between seeds of one config, pooled over trials; None without several seeds."""
-        return math.sqrt(fmean(self._variances.values())) if self._variances else None

@@ -17,7 +17,7 @@ from skipstack.search.strategy.proposers.evolution import Evolution
 from skipstack.search.strategy.proposers.own import OwnCodeProposer
 from skipstack.search.strategy.proposers.path import Path
 from skipstack.search.strategy.proposers.prior import Prior
-from skipstack.search.strategy.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
+from skipstack.search.strategy.proposers.proposer import Listed, Proposer, Random, Walk
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Space
 
@@ -34,26 +34,18 @@ def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int
             return Listed(space, config.points)
         case PathConfig():
             return Path(space, config)
+        case PlainProposerConfig(kind="grid"):
+            return Walk(space, space.enumerate())
+        case PlainProposerConfig(kind="one_at_a_time"):
+            return Walk(space, space.one_at_a_time())
         case PlainProposerConfig():
-            return _plain(config, space, seed)
+            return Random(space, seed)
         case ModelBasedConfig():
             return _model(config.kind)(space, seed, objectives, trials if config.per_second else None)
         case OwnConfig():
             return OwnCodeProposer(config, space, seed)
         case _:
             assert_never(config)
-
-
-def _plain(config: PlainProposerConfig, space: Space, seed: int) -> Proposer:
-    match config.kind:
-        case "grid":
-            return Grid(space)
-        case "one_at_a_time":
-            return OneAtATime(space)
-        case "random":
-            return Random(space, seed)
-        case _:
-            assert_never(config.kind)
 
 
 def _model(kind: ModelName) -> Callable[[Space, int, int, int | None], Proposer]:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any, Final
 
 import skipstack.search.strategy.proposers.config  # noqa: F401 (it registers the built-in kinds)
-from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.conformance.elsewhere import check_elsewhere, print_answers
@@ -203,13 +203,10 @@ class ProposerSpecimen:
             raise Unchecked(f"it supports neither space of the check: {'; '.join(refusals)}")
         return found
 
-    @property
-    def answer(self) -> Any:
-        """The points that it proposes on each space, as JSON. If it raises an error, this error in one line."""
-        try:
-            return [[list(each.point.items()) for each in subject.life(7)] for subject in self.subjects]
-        except Exception as error:  # noqa: BLE001 (an error that only one process raises is a difference between them)
-            return one_line(error)
+
+def answer(specimen: ProposerSpecimen) -> Any:
+    """Return the points that a proposer proposes on each space, as JSON."""
+    return [[list(each.point.items()) for each in subject.life(7)] for subject in specimen.subjects]
 
 
 def elsewhere(specimen: ProposerSpecimen) -> None:
@@ -218,7 +215,7 @@ def elsewhere(specimen: ProposerSpecimen) -> None:
         "another process proposes other points: they depend on the order of a set, which differs there, or on what the "
         "process did before"
     )
-    check_elsewhere(specimen.piece, MODULE, specimen.answer, said)
+    check_elsewhere(specimen, MODULE, answer, said)
 
 
 PROPOSER_SUITE: Final = Suite(
@@ -229,4 +226,4 @@ PROPOSER_SUITE: Final = Suite(
 
 
 if __name__ == "__main__":
-    print_answers("proposer", lambda piece: ProposerSpecimen(piece).answer)
+    print_answers("proposer", ProposerSpecimen, answer)

@@ -11,10 +11,9 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector, best
 from skipstack.search.strategy.proposers.ascent import Promises
-from skipstack.search.strategy.proposers.costs import Costs
-from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
+from skipstack.search.strategy.proposers.encoding import Numbers
 from skipstack.search.strategy.proposers.improvement import HypervolumeImprovement, Improvement
-from skipstack.search.strategy.proposers.proposer import Curve, ProposedPoints, Proposer
+from skipstack.search.strategy.proposers.proposer import Curve, ModelBased
 from skipstack.search.strategy.proposers.regression import Kernel, Process, fitted
 from skipstack.spaces.space import Point, Space
 
@@ -43,7 +42,7 @@ class _Scored:
 
 
 @final
-class GaussianProcess(Proposer):
+class GaussianProcess(ModelBased):
     """Bayesian optimisation: proposes the point with the highest expected improvement under a Gaussian process (Matern
     5/2, one length scale for each axis).
 
@@ -77,14 +76,8 @@ class GaussianProcess(Proposer):
     def __init__(
         self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None, *, random_trials: int = 10
     ) -> None:
-        self._space = space
-        self._seed = seed
-        self._objectives = objectives
-        self._cooled = cooled
+        super().__init__(space, seed, objectives, cooled)
         self._random_trials = max(random_trials, 2)
-        self._costs = Costs(space)
-        self._seen = ProposedPoints(space)
-        self._encoding = Encoding(space)
         self._scored: list[_Scored] = []
         """The trials with a score, in the order in which they ended or paused."""
         self._running: dict[int, Numbers] = {}
@@ -107,25 +100,9 @@ class GaussianProcess(Proposer):
         near = (point for point in self._space.neighbours(tried[0], source) if point not in self._seen)
         return next(near, None) or self._seen.unseen(source)
 
-    def took(self, number: int, seconds: float) -> None:
-        """Record that an epoch of trial ``number`` took ``seconds`` per seed, if the time counts."""
-        if self._cooled is not None:
-            self._costs.took(number, seconds)
-
-    def proposed(self, number: int, point: Point) -> None:
-        """Record that trial ``number`` runs at ``point``. Until it ends, its values are drawn from the process."""
-        self._seen.add(point)
-        if self._cooled is not None:
-            self._costs.proposed(number, point)
-        self._running[number] = self._encoding.row(point)
-
     def promoted(self, number: int, point: Point) -> None:
-        """Record that the paused trial ``number`` runs again."""
+        """Record that trial ``number`` runs at ``point``. Until it ends, its values are drawn from the process."""
         self._running[number] = self._encoding.row(point)
-
-    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number`` so far, as if it were stopped."""
-        self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from the reports of trial ``number``, unless it ends while paused: its reports were used already."""

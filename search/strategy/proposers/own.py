@@ -112,6 +112,8 @@ class OwnCodeProposer(Proposer):
     loaded, and for any error of this code, with the file and, if known, the line.
     """
 
+    waits = True  # the user's proposer may have no point until a running trial has ended
+
     def __init__(self, own: OwnConfig, space: Space, seed: int) -> None:
         self._own = own
         self._space = space
@@ -136,11 +138,6 @@ class OwnCodeProposer(Proposer):
             if point not in self._seen and self._space.allowed(point):
                 return point
         return self._seen.unseen(source)
-
-    @property
-    def waits(self) -> bool:
-        """True: the user's proposer may have no point until a running trial has ended."""
-        return True
 
     def proposed(self, number: int, point: Point) -> None:
         """Record that trial ``number`` runs at ``point``."""

@@ -4,14 +4,13 @@ Shapes: N known points, K = N + 1 kernels, A axes, M candidates, V values of a c
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipstack.search.strategy.proposers.encoding import Numbers
-from skipstack.spaces.domains import Range
+from skipstack.spaces.domains import Domain, Range
 
 NARROWEST = 100
 """The width of a number's kernel is at least the number's range divided by this."""
@@ -25,34 +24,22 @@ class Uniform(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class AxisKind:
-    """The properties of an axis that determine its kernels. ``values``: the number of values without an order; 0 for
-    other axes. ``step``: the distance of neighbouring values as a fraction of their range, if it is always the same; 0
-    for any other axis. ``uneven``: the domain, if its values have different distances (``Range.is_uneven``).
-    """
-
-    values: int
-    step: float
-    uneven: Range | None = None
-
-
-@final
 class Parzen:
     """A density estimated from known points: p(x) = sum_k w_k prod_a p_ka(x_a) (Bergstra et al., 2011; Falkner et al.,
     2018). w_k is the weight of kernel k, and p_ka its density on axis a. Each known point has a kernel, and a further
     kernel with weight 1 covers the whole space. The weights are then scaled to sum to 1. ``_Normals`` are the kernels
     of numbers, ``_Categories`` the kernels of choices.
 
-    ``kinds``: one for each axis. ``rows_NA``: the known points, as rows of ``Encoding``. ``weights_N``: their weights.
+    ``domains``: the domain of each axis. ``rows_NA``: the known points, as rows of ``Encoding``. ``weights_N``: their
+    weights.
     """
 
-    def __init__(self, kinds: Sequence[AxisKind], rows_NA: Numbers, weights_N: Numbers) -> None:
+    def __init__(self, domains: Sequence[Domain], rows_NA: Numbers, weights_N: Numbers) -> None:
         weights_K = np.append(weights_N, 1.0)
         self._weights_K = weights_K / weights_K.sum()
         self._axes = [
-            _Categories(seen_N.astype(int), kind.values) if kind.values else _Normals(seen_N, kind)
-            for kind, seen_N in zip(kinds, rows_NA.T, strict=True)
+            _Normals(seen_N, domain) if domain.ordered else _Categories(seen_N.astype(int), len(domain.values))
+            for domain, seen_N in zip(domains, rows_NA.T, strict=True)
         ]
 
     def drawn(self, source: Uniform, count: int) -> Numbers:
@@ -105,9 +92,10 @@ class _Normals:
     ``NARROWEST``. A range with a step is extended by half a step at either end.
     """
 
-    def __init__(self, position_N: Numbers, kind: AxisKind) -> None:
-        self._step, self._uneven = kind.step, kind.uneven
-        low, high = kind.uneven.span if kind.uneven else (-kind.step / 2, 1 + kind.step / 2)
+    def __init__(self, position_N: Numbers, domain: Domain) -> None:
+        self._step = 1 / domain.steps if domain.steps else 0.0
+        self._uneven = domain if isinstance(domain, Range) and domain.is_uneven else None
+        low, high = self._uneven.span if self._uneven else (-self._step / 2, 1 + self._step / 2)
         order = np.argsort(position_N)
         gaps = np.diff(np.concatenate([[low], position_N[order], [high]]))
         width_N = np.empty(len(order))

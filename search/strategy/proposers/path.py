@@ -90,6 +90,8 @@ class Path(Proposer):
     Raises UserError for a listed point or a start outside the space.
     """
 
+    waits = True  # the next step is known only when the trials of the current step have ended
+
     def __init__(self, space: Space, config: PathConfig) -> None:
         self._space = space
         self._config = config
@@ -97,11 +99,6 @@ class Path(Proposer):
         self._seen = ProposedPoints(space)
         self._points: dict[int, str] = {}
         self._scores: dict[str, float | None] = {}
-
-    @property
-    def waits(self) -> bool:
-        """True: the next step is known only when the trials of the current step have ended."""
-        return True
 
     def ask(self, number: int) -> Point | None:
         """The next listed point or start; after these, the next new point of the current step. None at the end of the

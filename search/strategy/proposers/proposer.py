@@ -1,5 +1,5 @@
 """The interface of proposers, which choose the next point of the space. Also the proposers that do not learn from
-trials.
+trials, and the base of those that fit a model.
 
 A proposer is a state machine without a clock or global randomness. The point that ``ask`` returns depends on the
 study's seed, the trial's number and the history of the study. ``ask`` does not change the proposer. The other methods,
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
+from skipstack.search.strategy.proposers.costs import Costs
+from skipstack.search.strategy.proposers.encoding import Encoding
 from skipstack.spaces.space import Point, Space
 
 Curve = Sequence[tuple[int, float]]
@@ -38,6 +40,9 @@ class Proposer(ABC):
     the order of their axes, as points from a ledger may, are the same.
     """
 
+    waits: ClassVar[bool] = False
+    """Whether ``ask`` can return None while trials run, but a point again after one of the trials has ended."""
+
     @abstractmethod
     def ask(self, number: int) -> Point | None:
         """The point for trial ``number``; None if the space is exhausted. Does not change the proposer."""
@@ -46,9 +51,9 @@ class Proposer(ABC):
     def proposed(self, number: int, point: Point) -> None:
         """Record that trial ``number`` runs at ``point``."""
 
-    @abstractmethod
-    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Record that trial ``number``, which was running or paused, ended.
+    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
+        """Record that trial ``number``, which was running or paused, ended. Proposers that do not learn from trials
+        ignore it.
 
         ``reason``: why it ended. ``curve``: its reports. ``further``: its values in the objectives other than the
         score; larger is better.
@@ -57,11 +62,6 @@ class Proposer(ABC):
     def left(self, most: int) -> int:
         """The number of points that the proposer may still propose, as far as is known, at most ``most``."""
         return most
-
-    @property
-    def waits(self) -> bool:
-        """Whether ``ask`` can return None while trials run, but a point again after one of the trials has ended."""
-        return False
 
     def took(self, number: int, seconds: float) -> None:  # noqa: B027 (most ignore the time)
         """Record that an epoch of trial ``number`` took ``seconds`` per seed."""
@@ -108,7 +108,9 @@ class ProposedPoints:
 
 
 class Walk(Proposer):
-    """Proposes the given points of a space, in order."""
+    """Proposes the given points of a space, in order: all of them (``Space.enumerate``), or those that differ from the
+    base on a single axis (``Space.one_at_a_time``), as papers ablate.
+    """
 
     def __init__(self, space: Space, points: Iterator[Point]) -> None:
         self._seen = ProposedPoints(space)
@@ -136,18 +138,6 @@ class Walk(Proposer):
         coming = [] if self._next is None else [self._next, *self._ahead]
         return min(most, sum(point not in self._seen for point in coming))
 
-    @final
-    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Do nothing: a walk does not learn from trials."""
-
-
-@final
-class Grid(Walk):
-    """Proposes every point in order; the last axis varies fastest. Raises UserError for a continuous axis."""
-
-    def __init__(self, space: Space) -> None:
-        super().__init__(space, space.enumerate())
-
 
 @final
 class Listed(Walk):
@@ -160,17 +150,40 @@ class Listed(Walk):
         super().__init__(space, iter(points))
 
 
-@final
-class OneAtATime(Walk):
-    """Proposes the base, and then all points that differ from the base on a single axis (``Space.one_at_a_time``).
-    Raises UserError for a space with a continuous axis.
+class ModelBased(Proposer):
+    """A proposer that fits a model to the rows of trials (``encoding.py``), and may prefer points that cost less time.
 
-    Papers ablate in this way: every difference from the base is due to one axis. The number of trials grows with the
-    sum of the axes' numbers of values, not with their product.
+    ``seed``: the study's seed. ``objectives``: the number of objectives. ``cooled``: the number of the first trial for
+    which the predicted time of an epoch does not count; None means that it never counts.
     """
 
-    def __init__(self, space: Space) -> None:
-        super().__init__(space, space.one_at_a_time())
+    def __init__(self, space: Space, seed: int, objectives: int, cooled: int | None) -> None:
+        self._space = space
+        self._seed = seed
+        self._objectives = objectives
+        self._cooled = cooled
+        self._costs = Costs(space)
+        self._seen = ProposedPoints(space)
+        self._encoding = Encoding(space)
+
+    @final
+    def took(self, number: int, seconds: float) -> None:
+        """Record that an epoch of trial ``number`` took ``seconds`` per seed, if the time counts."""
+        if self._cooled is not None:
+            self._costs.took(number, seconds)
+
+    @final
+    def proposed(self, number: int, point: Point) -> None:
+        """Record that trial ``number`` runs at ``point``. It counts as running until it ends or pauses."""
+        self._seen.add(point)
+        if self._cooled is not None:
+            self._costs.proposed(number, point)
+        self.promoted(number, point)
+
+    @final
+    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
+        """Learn from the reports of trial ``number`` so far, as if it were stopped."""
+        self.ended(number, "stopped", curve, further)
 
 
 @final
@@ -188,6 +201,3 @@ class Random(Proposer):
     def proposed(self, number: int, point: Point) -> None:
         """Record that ``point`` was proposed."""
         self._seen.add(point)
-
-    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Do nothing: random search does not learn from trials."""

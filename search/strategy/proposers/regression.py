@@ -133,7 +133,7 @@ class Process:
         diagonal = np.diag_indices(known + running)
         covariance[diagonal] = kernel.scale + np.where(np.arange(known + running) < known, kernel.noise, LEAST_NOISE)
         factor = _factored(covariance)
-        self._whitening = _triangular_inverse(factor)
+        self._whitening: Numbers = lapack.dtrtri(factor, lower=1)[0]
         # After whitening, the values of running trials are the drawn numbers; the known values do not depend on the
         # case.
         white_SN = np.concatenate(
@@ -169,9 +169,4 @@ def _inverse(factor: Numbers) -> Numbers:
     """The inverse of the matrix with the lower Cholesky factor ``factor``."""
     lower, _ = lapack.dpotri(factor, lower=1)
     found: Numbers = lower + np.tril(lower, -1).T
-    return found
-
-
-def _triangular_inverse(factor: Numbers) -> Numbers:
-    found: Numbers = lapack.dtrtri(factor, lower=1)[0]
     return found

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.strategy.objectives.pareto import Vector
-from skipstack.search.strategy.proposers.costs import Charged, Costs
-from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
-from skipstack.search.strategy.proposers.parzen import AxisKind, Parzen, Uniform
-from skipstack.search.strategy.proposers.proposer import Curve, ProposedPoints, Proposer
+from skipstack.search.strategy.proposers.costs import Charged
+from skipstack.search.strategy.proposers.encoding import Numbers
+from skipstack.search.strategy.proposers.parzen import Parzen, Uniform
+from skipstack.search.strategy.proposers.proposer import Curve, ModelBased
 from skipstack.search.strategy.proposers.ranks import Rank, leading
-from skipstack.spaces.domains import Domain, Range
 from skipstack.spaces.space import Point, Space
 
 RANDOM: Final = 10
@@ -44,7 +43,7 @@ class _Trial:
 
 
 @final
-class Tpe(Proposer):
+class Tpe(ModelBased):
     """Multivariate TPE (Bergstra et al., 2011; Falkner et al., 2018), asynchronous, as in Optuna 5.
 
     Points are random until ten trials have a score. For each further point, 24 candidates are drawn from the density
@@ -75,20 +74,14 @@ class Tpe(Proposer):
     """
 
     def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
-        self._space = space
-        self._seed = seed
-        self._objectives = objectives
-        self._cooled = cooled
-        self._costs = Costs(space)
-        self._seen = ProposedPoints(space)
-        self._encoding = Encoding(space)
+        super().__init__(space, seed, objectives, cooled)
         self._trials: list[_Trial] = []
         """The trials that run or have a score, in the order of their starts; a promoted trial has two entries."""
         self._running: dict[int, _Trial] = {}
         by_path = sorted(enumerate(space.domains.items()), key=lambda each: each[1][0])
-        kinds = {axis: kind for axis, (_, domain) in by_path if (kind := _kind(domain)) is not None}
-        self._kinds = dict(sorted(kinds.items(), key=lambda each: each[1].values == 0))
-        """The ``AxisKind`` of each axis with more than one value, by the axis's number; choices come first."""
+        varied = {axis: domain for axis, (_, domain) in by_path if not domain.finite or len(domain.values) > 1}
+        self._varied = dict(sorted(varied.items(), key=lambda each: each[1].ordered))
+        """The domain of each axis with more than one value, by the axis's number; choices come first."""
 
     def ask(self, number: int) -> Point | None:
         """The most promising candidate for trial ``number``, or a random point. None if the space is exhausted."""
@@ -107,26 +100,12 @@ class Tpe(Proposer):
                     return point
         return self._seen.unseen(source)
 
-    def took(self, number: int, seconds: float) -> None:
-        """Record that an epoch of trial ``number`` took ``seconds`` per seed, if the time counts."""
-        if self._cooled is not None:
-            self._costs.took(number, seconds)
-
-    def proposed(self, number: int, point: Point) -> None:
-        """Record that trial ``number`` runs at ``point``, which makes points near it less likely."""
-        self._seen.add(point)
-        if self._cooled is not None:
-            self._costs.proposed(number, point)
-        self.promoted(number, point)
-
     def promoted(self, number: int, point: Point) -> None:
-        """Record that the paused trial ``number`` runs again, as a second entry at the same point."""
+        """Record that trial ``number`` runs at ``point``, which makes points near it less likely. A trial that was
+        paused gets a second entry at the same point.
+        """
         self._running[number] = _Trial(self._encoding.row(point))
         self._trials.append(self._running[number])
-
-    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number`` so far, as if it were stopped."""
-        self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from the reports of trial ``number``, unless it ends while paused: its reports were used already."""
@@ -159,10 +138,10 @@ class Tpe(Proposer):
         """Group the axes with more than one value that were active in the same trials (``active_ND``)."""
         found: list[set[int]] = []
         for active_D in dict.fromkeys(map(tuple, active_ND.tolist())):
-            axes = {axis for axis in self._kinds if active_D[axis]}
+            axes = {axis for axis in self._varied if active_D[axis]}
             parts = [part for each in found for part in (each & axes, each - axes)]
             found = [part for part in (*parts, axes.difference(*found)) if part]
-        return [[axis for axis in self._kinds if axis in each] for each in found]
+        return [[axis for axis in self._varied if axis in each] for each in found]
 
     def _density(self, axes: Sequence[int], rows_ND: Numbers, *, ramp: bool = True) -> Parzen:
         """Estimate the density of the trials in which all of ``axes`` are active. ``rows_ND``: the trials, ordered by
@@ -174,7 +153,7 @@ class Tpe(Proposer):
         count, weights_N = len(rows_NA), np.ones(len(rows_NA))
         if ramp and count > MOST:
             weights_N[:-MOST] = np.linspace(1 / count, 1.0, count - MOST)
-        return Parzen([self._kinds[axis] for axis in axes], rows_NA, weights_N)
+        return Parzen([self._varied[axis] for axis in axes], rows_NA, weights_N)
 
 
 @final
@@ -200,13 +179,3 @@ class _Group:
 def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
     """The rank key of a trial; None if it diverged, failed, reported nothing, or lacks an objective."""
     return Rank.of(reason, curve, further) if all(map(math.isfinite, further)) else None
-
-
-def _kind(domain: Domain) -> AxisKind | None:
-    """The kind of an axis in densities: categories, numbers with a step, or other numbers. None for a single value."""
-    if domain.finite and len(domain.values) == 1:
-        return None
-    if not domain.ordered:
-        return AxisKind(len(domain.values), 0.0)
-    uneven = domain if isinstance(domain, Range) and domain.is_uneven else None
-    return AxisKind(0, 1 / domain.steps if domain.steps else 0.0, uneven)

@@ -12,7 +12,7 @@ among the best 1/reduction at its rung. ``Hyperband`` (``hyperband.py``) waits u
 """
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -74,7 +74,8 @@ class RungScheduler(Scheduler):
     def __init__(
         self, config: RungConfig, maximum: int, spared: frozenset[int], *, seeds: int, brackets: int | None
     ) -> None:
-        whole = _whole(config, maximum, seeds)
+        super().__init__(maximum, spared, self._spending(config, maximum, seeds))
+        whole = self.spending.whole
         rungs = rungs_below(whole, config.grace, config.reduction)
         most = len(rungs) + 1
         if brackets is not None and brackets > most:
@@ -85,16 +86,16 @@ class RungScheduler(Scheduler):
         self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
         self._next: dict[int, int] = {}
         """The index of each trial's next rung in its ladder."""
-        super().__init__(maximum, spared, self._spending(config, maximum, whole))
 
-    def _spending(self, config: RungConfig, maximum: int, whole: int) -> Spending:
+    def _spending(self, config: RungConfig, maximum: int, seeds: int) -> Spending:
         match config.resource:
             case "epochs":
                 return Epochs(maximum)
             case "seconds":
-                return Seconds(maximum, whole)
+                assert config.maximum is not None, "with seconds a config says how many"
+                return Seconds(maximum, config.maximum)
             case "seeds":
-                return Seeds(maximum, whole, lambda trial: (*self.ladder(trial), whole))
+                return Seeds(maximum, seeds, lambda trial: (*self.ladder(trial), seeds))
 
     @property
     def rungs(self) -> tuple[int, ...]:
@@ -131,12 +132,9 @@ class RungScheduler(Scheduler):
         """Advance the trial to its next rung above ``amount``, its spent resource. Returns the newly reached rungs, as
         indices in the trial's ladder. If the resource is seconds, a report can reach several rungs.
         """
-        first, ladder = self._next.get(trial, 0), self.ladder(trial)
-        place = first
-        while place < len(ladder) and ladder[place] <= amount:
-            place += 1
-        self._next[trial] = place
-        return tuple(range(first, place))
+        first = self._next.get(trial, 0)
+        self._next[trial] = bisect_right(self.ladder(trial), amount, first)
+        return tuple(range(first, self._next[trial]))
 
 
 class Asynchronous(RungScheduler, ABC):
@@ -387,18 +385,6 @@ class Promotion(Asynchronous):
     def _lost(self, trial: int) -> None:
         if trial in self._where:
             self._promote(trial)
-
-
-def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
-    """The resource of a trial that completes."""
-    match config.resource:
-        case "epochs":
-            return epochs
-        case "seeds":
-            return seeds
-        case "seconds":
-            assert config.maximum is not None, "with seconds a config says how many"
-            return config.maximum
 
 
 def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:

@@ -27,11 +27,6 @@ class KeepBest(Scheduler):
         """The first epoch, where trials are compared; empty if trials have a single epoch."""
         return (1,) if self.maximum > 1 else ()
 
-    @property
-    def earliest(self) -> int:
-        """The first epoch, after which a trial can be stopped."""
-        return 1
-
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:
         return () if self.spending.last(trial) else tuple(self._first_epoch.ahead(1, self._keep) for _ in self.rungs)
 

@@ -40,11 +40,6 @@ class Median(Scheduler):
         self._means: defaultdict[int, list[float]] = defaultdict(list)
 
     @property
-    def rungs(self) -> tuple[int, ...]:
-        """Empty: trials are not compared at rungs, but after every epoch from ``grace`` on."""
-        return ()
-
-    @property
     def earliest(self) -> int:
         """The first epoch after which trials are compared: ``grace``, at most ``maximum``."""
         return min(self._config.grace, self.maximum)

@@ -54,7 +54,8 @@ class OwnScheduler(ABC):
 
 @final
 class OwnCodeScheduler(Scheduler):
-    """Calls a scheduler of the user's own for each decision. It stops trials, and pauses none.
+    """Calls a scheduler of the user's own for each decision. It stops trials after any epoch, and
+    pauses none.
 
     ``own``: the config of the user's scheduler. ``maximum`` and ``spared``: as for ``Scheduler``. The user's code is
     needed only for decisions, so a study can be read without it. Raises UserError for any error of the user's code,
@@ -68,16 +69,6 @@ class OwnCodeScheduler(Scheduler):
         if own.code.sha256 in loaded:
             with errors_placed(own):
                 own.build(maximum)  # may refuse the number of epochs
-
-    @property
-    def rungs(self) -> tuple[int, ...]:
-        """Empty: the user's scheduler may stop a trial after any epoch."""
-        return ()
-
-    @property
-    def earliest(self) -> int:
-        """The first epoch: the user's scheduler may stop a trial after it."""
-        return 1
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         self._completed(trial, amount, score)

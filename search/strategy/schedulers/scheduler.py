@@ -264,14 +264,18 @@ class Scheduler(ABC):
             self._lost(trial)
 
     @property
-    @abstractmethod
     def rungs(self) -> tuple[int, ...]:
-        """The amounts of the resource at which trials are compared, ascending. A complete trial spends more."""
+        """The amounts of the resource at which trials are compared, ascending. A complete trial spends more. By
+        default there are none.
+        """
+        return ()
 
     @property
-    @abstractmethod
     def earliest(self) -> int:
-        """The first epoch after which a comparison can stop a trial; ``maximum`` if no comparison can."""
+        """The first epoch after which a comparison can stop a trial; ``maximum`` if no comparison can. By default it is
+        the first.
+        """
+        return 1
 
     @abstractmethod
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
@@ -290,11 +294,6 @@ class Scheduler(ABC):
 @final
 class NeverStop(Scheduler):
     """Lets every trial run all its epochs, unless it diverges."""
-
-    @property
-    def rungs(self) -> tuple[int, ...]:
-        """Empty: trials are not compared."""
-        return ()
 
     @property
     def earliest(self) -> int:

@@ -13,7 +13,7 @@ from skipstack.search.ledger.events import CorpusPrepared, Observed, Reason, Rec
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.earlier_studies.suggestions import Candidate
 from skipstack.search.study.earlier_studies.translation import Translated, Translation
-from skipstack.search.study.record.comparable import comparable, resource_of
+from skipstack.search.study.record.comparable import comparable
 from skipstack.search.study.record.folder import BEST, StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
@@ -99,7 +99,7 @@ class TrialFinder:
         study, search = self.study, self.study.search
         diverged = trial.reason == "diverged" and trial.config.epochs == study.space.base.epochs
         seeds = tuple(search.lane_seeds)
-        if resource_of(study) != "epochs" or not (whole or diverged) or trial.raced:
+        if search.resource != "epochs" or not (whole or diverged) or trial.raced:
             return None
         if trial.seeds != seeds or record.study.search.seed != search.seed:
             return None

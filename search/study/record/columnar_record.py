@@ -21,7 +21,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import events_of
 from skipstack.search.ledger.lines import Line
-from skipstack.search.study.record.next_event import check_report
+from skipstack.search.study.record.next_event import lanes_of
 from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
 
@@ -157,10 +157,9 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
     try:
         for number in record.trials:
             for block in blocks[number]:
-                check_report(record, number, dict(block.layout), 0, float(block.numbers_N4[:, EPOCH].max()))
+                record.check_report(number, dict(block.layout), 0, float(block.numbers_N4[:, EPOCH].max()))
             for _, report in late[number]:
-                lanes = {name: len(values) for name, values in report.metrics.items()}
-                check_report(record, number, lanes, len(report.seeds), report.epoch)
+                record.check_report(number, lanes_of(report.metrics), len(report.seeds), report.epoch)
             _report(record, number, blocks[number], late[number])
     except UserError:  # reading event by event reports the error, with the number of the event
         return None

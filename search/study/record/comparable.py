@@ -3,17 +3,11 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from skipstack.search.strategy.schedulers.config import Resource, RungConfig
+from skipstack.search.strategy.schedulers.config import RungConfig
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.trial_record import TrialRecord
 
 Curve = Sequence[tuple[int, float]]
-
-
-def resource_of(study: StudyConfig) -> Resource:
-    """Return the resource in which the rungs of a study are counted."""
-    scheduler = study.search.scheduler
-    return scheduler.resource if isinstance(scheduler, RungConfig) else "epochs"
 
 
 def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
@@ -31,7 +25,7 @@ def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
     epochs = study.space.base.epochs
     alike = trial.config.epochs == epochs
     ended = len(trial.reports) >= trial.config.epochs  # if seeds race, this is the end of the first group
-    if resource_of(study) == "seeds":
+    if study.search.resource == "seeds":
         score = trial.curve[-1][1] if trial.score is None else trial.score
         seeds = len(trial.seeds) if ended else 1
         return [(seeds, score)], alike and ended and seeds >= study.search.lanes_of_a_trial

@@ -52,7 +52,7 @@ def parts(domain: Domain) -> tuple[DomainPart, ...]:
     )
 
 
-def _single(value: Json, name: str | None = None) -> DomainPart:
+def _single(value: Json, name: str | None) -> DomainPart:
     text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be equal
     return DomainPart(name or value_text(value), lambda other: canonical_json(other) == text)
 

@@ -8,7 +8,6 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import Extended, HoursOver, Shortened
 from skipstack.search.strategy.objectives.hours import HOUR
 from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig, PlainProposerConfig
-from skipstack.search.strategy.schedulers.config import RungConfig
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.record.earlier_defaults import completed
 from skipstack.spaces.config import Axis
@@ -77,7 +76,7 @@ def extension(
         raise UserError(
             "nothing to extend the study by (allowed: --trials N, --seeds N, --axis PATH=CHOICE, --point AXIS=VALUE)"
         )
-    if seeds and _races(study.search):
+    if seeds and study.search.resource == "seeds":
         raise UserError("--seeds: the trials of this study race by their seeds (allowed: --trials N)")
     by = Extended(
         time=time,
@@ -156,10 +155,6 @@ def more_hours(hours: float, over: HoursOver | None, *, ended: int | None, worke
             f"--hours: got {hours:g}, and the study was run for {worked / HOUR:.3g} already (allowed: more than that)"
         )
     return Extended(time=time, trials=0 if over is None else over.left_out, hours=hours)
-
-
-def _races(search: SearchConfig) -> bool:
-    return isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds"
 
 
 def _with_values(path: str, axis: Axis, values: Sequence[Json]) -> Axis:

@@ -81,18 +81,11 @@ class StudyFolder:
         for path in (best, best.parent, self.trials) if best.exists() else ():
             fsync_path(path)
 
-    def corpus(self, prepared: CorpusPrepared) -> Path:
-        """Return the folder in which a prepared corpus is stored."""
-        return self._stored(prepared.store)
-
-    def vectors(self, prepared: VectorsPrepared) -> Path:
-        """Return the folder in which pretrained vectors are stored."""
-        return self._stored(prepared.store)
-
-    def _stored(self, name: str) -> Path:
-        """Return the folder ``name`` inside the corpora's folder. Raises UserError if ``name`` leads out of it. The
-        name comes from a ledger, which is not trusted.
+    def stored(self, prepared: CorpusPrepared | VectorsPrepared) -> Path:
+        """Return the folder in which a prepared corpus or pretrained vectors are stored. Raises UserError if its name
+        leads out of the corpora's folder. The name comes from a ledger, which is not trusted.
         """
+        name = prepared.store
         if Path(name).name != name or name in ("", "..") or "\0" in name:
             raise UserError(f"{self.ledger}: got the store {name!r} (allowed: a name in {self.corpora})")
         return self.corpora / name

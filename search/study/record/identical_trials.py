@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from skipstack.data.basis.counted import listed
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.short_names import names_by_path
@@ -40,7 +41,7 @@ def identical_trials(trials: Collection[TrialRecord]) -> str:
     numbers = [str(trial.number) for trial in ended]
     which = "trials" if len(ended) <= NAMED else f"all {len(ended):,} trials with a score, such as"
     return (
-        f"{which} {_listed(numbers[:NAMED])} reported exactly the same, though they differ in {_differences(ended)}: "
+        f"{which} {listed(numbers[:NAMED])} reported exactly the same, though they differ in {_differences(ended)}: "
         "the function may ignore its config"
     )
 
@@ -61,9 +62,4 @@ def _differences(trials: Sequence[TrialRecord]) -> str:
         if len({canonical_json(trial.point.get(axis)) for trial in trials}) > 1
     ]
     further = [f"{len(axes) - NAMED} other axes"] if len(axes) > NAMED + 1 else axes[NAMED:]
-    return _listed([*axes[:NAMED], *further])
-
-
-def _listed(things: Sequence[str]) -> str:
-    *others, last = things
-    return f"{', '.join(others)} and {last}" if others else last
+    return listed([*axes[:NAMED], *further])

@@ -148,11 +148,8 @@ def events_of_trials(ledger: Ledger, trials: Collection[int] | None, ablation: i
 def _found(ledger: Ledger, trials: Collection[int] | None, ablation: int | None) -> Iterator[Event]:
     for line in ledger.lines():
         for event in events_of(line) if _is_about(line, trials, ablation) else ():
-            if isinstance(event, Ablated):
-                own: Event | None = event.event if event.ablation == ablation else None
-            else:
-                own = event if ablation is None else None
-            if own is not None and (trials is None or getattr(own, "trial", None) in (None, *trials)):
+            number, own = (event.ablation, event.event) if isinstance(event, Ablated) else (None, event)
+            if number == ablation and (trials is None or getattr(own, "trial", None) in (None, *trials)):
                 yield own
 
 

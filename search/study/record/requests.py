@@ -8,7 +8,6 @@ out again, but adds no points and stops no trials a second time.
 
 import secrets
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -55,8 +54,7 @@ class Requests:
 
     def took(self, name: str) -> None:
         """Remove the file of a request. Call this once it is carried out in the ledger."""
-        with suppress(FileNotFoundError):
-            (self._folder / f"{name}.json").unlink()
+        (self._folder / f"{name}.json").unlink(missing_ok=True)
 
 
 def _read(file: Path) -> Request:

@@ -1,14 +1,17 @@
 """The record of a study, which is built from its events. Tables, tracking, exports and the driver use it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import assert_never
 
 from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
 from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ledger.events import (
     LOSSES,
     Ablated,
@@ -50,13 +53,28 @@ from skipstack.search.study.record.earlier_defaults import completed_study
 from skipstack.search.study.record.extension import extended, shortened
 from skipstack.search.study.record.identical_seeds import idle_seeds
 from skipstack.search.study.record.identical_trials import identical_trials
-from skipstack.search.study.record.next_event import WrongEventError, check_next, wrong_event
-from skipstack.search.study.record.ranking import fingerprint_of, measure_of
+from skipstack.search.study.record.next_event import (
+    WrongEventError,
+    check_lanes,
+    check_planned,
+    check_proposed,
+    lanes_of,
+    wrong_event,
+)
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.function import is_imported
+from skipstack.spaces.function import FunctionConfig, is_imported
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import TrialConfig, as_network
+
+
+def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
+    """Return the measure that ranks the trials: the measure of the function or the corpora; accuracy if no corpus is
+    prepared. ``base``: the config of the study's base. ``corpora``: the prepared corpora by identity.
+    """
+    if isinstance(base, FunctionConfig):
+        return base.measure
+    return MEASURES[next((corpus.measure for corpus in corpora.values()), Accuracy.name)]
 
 
 class StudyRecord:
@@ -107,7 +125,6 @@ class StudyRecord:
         the record after that.
         """
         try:
-            check_next(self, event)
             self._apply(event)
             self.working.happened(event)
             if isinstance(event, StudyOpened | Extended):
@@ -127,13 +144,39 @@ class StudyRecord:
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
             trial.seeds += event.seeds
 
+    def check_report(self, number: int, lanes: Mapping[str, int], seeds: int, epoch: float) -> None:
+        """Raise UserError for a report that cannot exist.
+
+        ``number``: the number of its trial. ``lanes``: the number of values of each metric, by its name. ``seeds``: the
+        number of seeds in the report; 0 means all seeds of the trial. ``epoch``: its epoch.
+        """
+        trial = self._known(number)
+        self._check_epoch(epoch)
+        check_lanes(lanes, seeds or len(trial.seeds), f"dev_{self.measure.name}")
+
+    def _known(self, number: int) -> TrialRecord:
+        """Return a trial. Raises UserError unless it was proposed."""
+        if number not in self.trials:
+            raise UserError(f"got trial {shown(number)} (allowed: one that was proposed before)")
+        return self.trials[number]
+
+    def _check_epoch(self, epoch: float) -> None:
+        epochs = self.study.space.base.epochs
+        if epoch > epochs:
+            raise UserError(f"got epoch {shown(epoch)} (allowed: up to {epochs}, the study's)")
+
     def _apply(self, event: Event) -> None:
+        """Update the record. Raises UserError for an event that cannot come next."""
+        if not isinstance(event, Ablated) and isinstance(event, StudyOpened) != (self.opened is None):
+            opened = "a second one" if isinstance(event, StudyOpened) else "it before study_opened"
+            raise UserError(f"got {opened} (allowed: study_opened once, as the first)")
         match event:
             case StudyOpened():
                 self.opened = event
             case CorpusPrepared():
                 self.corpora[event.corpus] = event
             case Proposed(trial=number):
+                check_proposed(event, self.trials, self.space.domains)
                 self.trials[number] = TrialRecord(
                     number,
                     dict(event.point),
@@ -148,33 +191,40 @@ class StudyRecord:
                 self.warm_starts.append(event)
             case Suggested():
                 self.suggested = event
-            case Reused(trial=number):
-                self.trials[number].reused = event
+            case Reused():
+                self._known(event.trial).reused = event
             case Reported():
+                self.check_report(event.trial, lanes_of(event.metrics), len(event.seeds), event.epoch)
                 self.report(event, self.events)
                 self.trials[event.trial].waits = False
-            case Decided(trial=number):
+            case Decided():
+                trial = self._known(event.trial)
+                self._check_epoch(event.epoch)
                 if event.rung is not None or event.decision != "continue":
-                    self.trials[number].decisions.append(event)
-                self.trials[number].paused = event.decision == "pause"
-            case Promoted(trial=number):
-                self.trials[number].paused = False
-            case Ended(trial=number):
-                self.trials[number].reason, self.trials[number].message = event.reason, event.message
-                self.trials[number].paused = False
-                self.trials[number].happened["ended"] = self.events
-                self.trials[number].forget()
-            case Measuring(trial=number):
-                self.trials[number].measured_now = True
-            case Tested(trial=number):
-                self.trials[number].measured_now = False
-                self.trials[number].tested, self.trials[number].packed = event.metrics, event.sentences
-                self.trials[number].documents = self._documents(self.trials[number])
-                self.trials[number].happened["tested"] = self.events
-            case Untested(trial=number):
-                self.trials[number].measured_now = False
-                self.trials[number].untested.append(event)
-                self.trials[number].given_up = event.message if event.then == "give_up" else None
+                    trial.decisions.append(event)
+                trial.paused = event.decision == "pause"
+            case Promoted():
+                self._known(event.trial).paused = False
+            case Ended():
+                trial = self._known(event.trial)
+                trial.reason, trial.message = event.reason, event.message
+                trial.paused = False
+                trial.happened["ended"] = self.events
+                trial.forget()
+            case Measuring():
+                self._known(event.trial).measured_now = True
+            case Tested():
+                trial = self._known(event.trial)
+                check_lanes(lanes_of(event.metrics), len(trial.seeds), f"test_{self.measure.name}")
+                trial.measured_now = False
+                trial.tested, trial.packed = event.metrics, event.sentences
+                trial.documents = self._documents(trial)
+                trial.happened["tested"] = self.events
+            case Untested():
+                trial = self._known(event.trial)
+                trial.measured_now = False
+                trial.untested.append(event)
+                trial.given_up = event.message if event.then == "give_up" else None
             case Finished():
                 self.finished = True
             case Interrupted():
@@ -193,14 +243,16 @@ class StudyRecord:
                 self.study = shortened(self.study, event)
                 self.enough = self.enough if event.gain is None else event
                 self.over = event.over or self.over
-            case Started(trial=number):
-                self.trials[number].starts += 1
-                self.trials[number].waits = self.queues
-            case Begun(trial=number):
-                self.trials[number].waits = False
-            case Retried(trial=number):
-                self.trials[number].retries.append(event)
+            case Started():
+                trial = self._known(event.trial)
+                trial.starts += 1
+                trial.waits = self.queues
+            case Begun():
+                self._known(event.trial).waits = False
+            case Retried():
+                self._known(event.trial).retries.append(event)
             case AblationPlanned():
+                check_planned(event)
                 self.plan = event
             case Ablated(ablation=number):
                 ablation = self.ablations.setdefault(number, StudyRecord())
@@ -212,11 +264,12 @@ class StudyRecord:
                 if number is None:
                     self.study = self.study.model_copy(update={"note": event.text})
                 else:
-                    self.trials[number].note = event.text
+                    self._known(number).note = event.text
             case Renamed():
                 self.study = self.study.model_copy(update={"renamed": event.title})
             case Used():
-                pass
+                self._known(event.trial)
+                self._check_epoch(event.epoch)
             case _:
                 assert_never(event)
 
@@ -224,11 +277,16 @@ class StudyRecord:
         for trial in self.trials.values():
             trial.measured_now = False
 
+    @property
+    def first_event(self) -> StudyOpened:
+        """The first event of the study."""
+        assert self.opened is not None, "a ledger begins with study_opened"
+        return self.opened
+
     @cached_property
     def study(self) -> StudyConfig:
         """The config of the study, with its extensions."""
-        assert self.opened is not None, "a ledger begins with study_opened"
-        return completed_study(StudyConfig.model_validate(self.opened.study))
+        return completed_study(StudyConfig.model_validate(self.first_event.study))
 
     @cached_property
     def space(self) -> Space:
@@ -248,7 +306,6 @@ class StudyRecord:
 
     def recording(self, trial: TrialRecord) -> Recording:
         """Create the recording of a trial: its results, with which another study can reuse it."""
-        assert self.opened is not None, "a ledger begins with study_opened"
         return Recording(
             config_identity=trial.weights_identity,
             seeds=trial.seeds,
@@ -256,7 +313,7 @@ class StudyRecord:
             reports=tuple(trial.reports),
             tested=trial.tested,
             sentences=trial.packed,
-            code_version=self.opened.code_version if trial.reused is None else trial.reused.code_version,
+            code_version=self.first_event.code_version if trial.reused is None else trial.reused.code_version,
         )
 
     def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
@@ -282,8 +339,12 @@ class StudyRecord:
         return () if read is None else read.documents
 
     def fingerprint_of(self, subject: Subject) -> str:
-        """Return the fingerprint of a trial with this config (``ranking.fingerprint_of``)."""
-        return fingerprint_of(subject, self.corpora)
+        """Return the fingerprint of the corpus of a trial with this config, or the source of its function. Scores with
+        equal fingerprints are comparable.
+        """
+        if isinstance(subject, FunctionConfig):
+            return subject.function.source
+        return self.corpus_of(as_network(subject)).fingerprint
 
     @property
     def compares(self) -> bool:

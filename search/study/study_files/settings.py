@@ -21,7 +21,7 @@ from skipstack.search.study.study_files.document import (
 )
 from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.constraint_functions import ConstraintFunction
-from skipstack.spaces.paths import trial_paths, unknown_path
+from skipstack.spaces.paths import unknown_path
 
 Known = Callable[[], Mapping[str, Any]]
 """A function that returns a mapping whose keys are the valid paths of a base."""
@@ -106,18 +106,13 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
     return Setting(ValueSource(f"--corpus {name}"), ("base", "data", "corpus"), own if same else wanted)
 
 
-def option_setting(option: str, path: str, value: float) -> Setting:
-    """Create the setting of an option that abbreviates a path, such as ``--epochs 3`` or ``--hours 0.5``."""
-    return Setting(ValueSource(f"--{option} {value}"), tuple(path.split(".")), value)
-
-
 def added_constraints(constraints: Sequence[str | ConstraintFunction]) -> Setting:
     """Create the setting of the library's argument ``constraints=``, which adds constraints to the study's own."""
     named = [each if isinstance(each, str) else each.name for each in constraints]
     return Setting(ValueSource("constraints="), ("constraints",), named, adds=True)
 
 
-def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
+def parsed_setting(text: str, known: Known) -> Setting:
     """Create the setting of ``--set PATH=VALUE``, where VALUE is YAML. Raises UserError for an invalid path. ``known``:
     returns the valid paths of the base.
     """
@@ -125,18 +120,13 @@ def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
     path, equals, value = text.partition("=")
     if not equals:
         raise source.error([], "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)")
-    read = read_yaml(value, source.name)[0]
-    return _setting(path.strip(), read, source, known)
+    return given_setting(path.strip(), read_yaml(value, source.name)[0], known, source)
 
 
-def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
+def given_setting(path: str, value: Any, known: Known, source: ValueSource) -> Setting:
     """Create the setting of ``path`` to a Python value. Raises UserError for an invalid path. ``known``: returns the
     valid paths of the base.
     """
-    return _setting(path, value, ValueSource(f"settings {path}"), known)
-
-
-def _setting(path: str, value: Any, source: ValueSource, known: Known) -> Setting:
     return Setting(source, _parts(path, value, source, known), value, adds=path == ADDED)
 
 

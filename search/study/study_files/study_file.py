@@ -32,7 +32,6 @@ from skipstack.search.study.study_files.settings import (
     added_constraints,
     corpus_setting,
     given_setting,
-    option_setting,
     parsed_setting,
 )
 from skipstack.spaces.activity import check_active
@@ -201,14 +200,14 @@ def _settings(raw: Raw, corpus: str | None, numbers: Mapping[str, float | None])
     for option, value in numbers.items():
         if value is not None:
             at = "base.training.epochs" if option == "epochs" else f"search.{option}"
-            settings.append(option_setting(option, at, value))
+            settings.append(Setting(ValueSource(f"--{option} {value}"), tuple(at.split(".")), value))
     return settings
 
 
 def _overriding(overrides: Sequence[str] | Mapping[str, Any], valid: Known) -> list[Setting]:
     """Create the settings of ``--set``, or of the library's argument ``settings``."""
     if isinstance(overrides, Mapping):
-        return [given_setting(path, value, valid) for path, value in overrides.items()]
+        return [given_setting(path, value, valid, ValueSource(f"settings {path}")) for path, value in overrides.items()]
     return [parsed_setting(text, valid) for text in overrides]
 
 

@@ -201,9 +201,9 @@ def test_a_ledger_of_others_leads_to_no_store_outside_of_its_study(name: str, tm
     vectors = dict.fromkeys(("size", "covered_words", "words", "covered_tokens", "tokens"), 1)
     study = StudyFolder(tmp_path)
     with pytest.raises(UserError, match=r"ledger: got the store .* \(allowed: a name in .*corpora\)"):
-        study.corpus(CorpusPrepared.model_validate(corpus))
+        study.stored(CorpusPrepared.model_validate(corpus))
     with pytest.raises(UserError, match=r"ledger: got the store"):
-        study.vectors(VectorsPrepared.model_validate({"sha256": "s", "store": name, **vectors}))
+        study.stored(VectorsPrepared.model_validate({"sha256": "s", "store": name, **vectors}))
 
 
 def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
@@ -290,5 +290,5 @@ def test_ledgers_from_before_there_were_vectors_are_read() -> None:
 def test_a_stored_corpus_does_not_depend_on_vectors_or_cut_off(folder: Path) -> None:
     study = opened(folder / "study.yaml")
     (corpus,) = read_study(study.path).corpora.values()
-    assert open_store(study.corpus(corpus)).tags == ("N", "R", "V")
+    assert open_store(study.stored(corpus)).tags == ("N", "R", "V")
     assert isinstance(corpus.vectors["glove.txt"], VectorsPrepared)

@@ -43,9 +43,9 @@ class Preflight:
         return cls(
             mark=Mark.made(folder.trials),
             copies=copies,
-            corpora=tuple((folder.corpus(each).resolve(), each.fingerprint) for each in prepared),
+            corpora=tuple((folder.stored(each).resolve(), each.fingerprint) for each in prepared),
             vectors=tuple(
-                (folder.vectors(vectors).resolve(), vectors.sha256)
+                (folder.stored(vectors).resolve(), vectors.sha256)
                 for each in prepared
                 for vectors in each.vectors.values()
             ),

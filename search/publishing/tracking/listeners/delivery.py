@@ -97,8 +97,7 @@ class Delivery:
         return [f"--also {name}: {why}; `skipstack sync` tells it again" for name, why in self._lost.items()]
 
     def _begin(self) -> None:
-        assert self._record.opened is not None, "a ledger begins with study_opened"
-        study = StudyInfo(self._record.study.name, study_id(self._record.opened), self._folder)
+        study = StudyInfo(self._record.study.name, study_id(self._record.first_event), self._folder)
         for name in self._names:
             try:
                 self._listeners[name] = made(name, study)

@@ -1,7 +1,5 @@
 """Writes the folder of a finished study from trials that were run by another tool."""
 
-import os
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,6 +7,7 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from skipstack.data.basis.atomic_files import atomic_folder
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.search.ledger.events import Decided, Ended, Event, Finished, Proposed, Reported, Started, StudyOpened
@@ -85,16 +84,11 @@ def write_study(search: FinishedSearch, folder: Path) -> None:
     if not any(each.curve for each in trials):
         raise UserError(f"{search.source}: none of its trials can be read ({search.about})")
     trials.sort(key=lambda each: each.began)
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}")
-    try:
-        with Ledger(StudyFolder(beside).ledger) as ledger:
-            opened, *events = _events(search, trials)
-            ledger.append(opened)
-            for first in range(0, len(events), AT_ONCE):
-                ledger.append(*events[first : first + AT_ONCE])
-        beside.rename(folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    with atomic_folder(folder) as beside, Ledger(StudyFolder(beside).ledger) as ledger:
+        opened, *events = _events(search, trials)
+        ledger.append(opened)
+        for first in range(0, len(events), AT_ONCE):
+            ledger.append(*events[first : first + AT_ONCE])
 
 
 def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
@@ -139,13 +133,8 @@ def _events(search: FinishedSearch, trials: Sequence[FinishedTrial]) -> list[Eve
     study, _ = load_study(given, function=function)
     space = Space(study.space)
     opened = StudyOpened(time=trials[0].began, study=study.model_dump(mode="json"), code_version=code_version())
-    happened = [
-        (event.time, order, event)
-        for number, trial in enumerate(trials)
-        for order, event in enumerate(_of(number, trial, space, search.direction))
-    ]
-    happened.sort(key=lambda each: each[0])  # sorting is stable: events with the same time stay in order
-    events = [event for _, _, event in happened]
+    events = [event for number, trial in enumerate(trials) for event in _of(number, trial, space, search.direction)]
+    events.sort(key=lambda each: each.time)  # sorting is stable: events with the same time stay in order
     return [opened, *events, Finished(time=max(each.ended for each in trials))]
 
 

@@ -63,15 +63,8 @@ def _axis(name: str, given: Any) -> Axis | None:
     if not isinstance(given, Mapping):
         raise UserError(f"{where}: got {shown(given)} (allowed: a mapping, as in {{'min': 0.0, 'max': 1.0}})")
     whole = isinstance(given.get("min"), int) and isinstance(given.get("max"), int)
-    ours = (
-        "constant"
-        if "value" in given
-        else "categorical"
-        if "values" in given
-        else "int_uniform"
-        if whole
-        else "uniform"
-    )
+    implied = {"value": "constant", "values": "categorical"}
+    ours = next((implied[key] for key in implied if key in given), "int_uniform" if whole else "uniform")
     kind = given.get("distribution", ours)
     try:
         match kind:

@@ -148,7 +148,7 @@ def test_the_table_and_the_baseline_are_in_f1(study: StudyFolder, record: StudyR
     baseline, *rows = found.rows
     assert found.measure.name == "f1"
     (prepared,) = record.corpora.values()
-    corpus = open_store(study.corpus(prepared))
+    corpus = open_store(study.stored(prepared))
     assert corpus.scheme == "bio"
     for split, values in (("dev", baseline.dev), ("test", baseline.test)):
         assert values == (TASKS[corpus.task].baseline(corpus, split),)

@@ -137,7 +137,7 @@ def test_tagging_text_gives_the_tags_of_the_evaluation(trained: tuple[StudyRecor
     """Every test sentence, typed as text, gets as many tags right as the metrics say."""
     loaded = load_bundle(bundle, CPU)
     study, folder = trained
-    stored = open_store(folder.corpus(study.corpus_of(loaded.config)))
+    stored = open_store(folder.stored(study.corpus_of(loaded.config)))
     test = stored.splits["test"]
     bounds = list(zip(test.offsets_S1[:-1].tolist(), test.offsets_S1[1:].tolist(), strict=True))
     sentences = [[stored.forms[form] for form in test.forms_N[start:stop]] for start, stop in bounds]

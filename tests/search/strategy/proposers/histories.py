@@ -8,7 +8,7 @@ from skipstack.search.strategy.proposers.evolution import Evolution
 from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
 from skipstack.search.strategy.proposers.path import Path
 from skipstack.search.strategy.proposers.prior import Prior
-from skipstack.search.strategy.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
+from skipstack.search.strategy.proposers.proposer import Listed, Proposer, Random, Walk
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space, SpaceConfig
 
@@ -63,8 +63,8 @@ STEPS = PathConfig(
 
 Make = Callable[[], Proposer]
 MAKERS: Mapping[str, Make] = {
-    "grid": lambda: Grid(FINITE),
-    "one at a time": lambda: OneAtATime(WIDE),
+    "grid": lambda: Walk(FINITE, FINITE.enumerate()),
+    "one at a time": lambda: Walk(WIDE, WIDE.one_at_a_time()),
     "listed": lambda: Listed(FINITE, list(FINITE.enumerate())[::-1]),
     "path": lambda: Path(MIXED, STEPS),
     "random, finite": lambda: Random(FINITE, seed=3),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skipstack.search.strategy.proposers.parzen import AxisKind, Parzen
-from skipstack.spaces.domains import Integer, Log, Range
+from skipstack.search.strategy.proposers.parzen import Parzen
+from skipstack.spaces.domains import Choice, Integer, Log, Range, Real
 
-CHOICE, INTEGER, REAL = AxisKind(3, 0.0), AxisKind(0, 1 / 7), AxisKind(0, 0.0)
-KINDS = [CHOICE, INTEGER, REAL]
+CHOICE, INTEGER, REAL = Choice(("a", "b", "c")), Integer(0, 7), Real(0.0, 1.0)
+DOMAINS = [CHOICE, INTEGER, REAL]
 
 
 def estimator(count: int, seed: int = 0) -> Parzen:
@@ -18,7 +18,7 @@ def estimator(count: int, seed: int = 0) -> Parzen:
     rows_NA = np.stack(
         [source.integers(3, size=count), source.integers(8, size=count) / 7, source.random(count)], axis=1
     )
-    return Parzen(KINDS, rows_NA, source.random(count))
+    return Parzen(DOMAINS, rows_NA, source.random(count))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 30])
@@ -64,7 +64,7 @@ def test_it_is_the_mixture_of_scipys_distributions() -> None:
 
 
 def test_integers_far_from_a_kernel_are_exact() -> None:
-    parzen = Parzen([AxisKind(0, 1 / 999)], np.zeros((200, 1)), np.full(200, 1e9))
+    parzen = Parzen([Integer(0, 999)], np.zeros((200, 1)), np.full(200, 1e9))
     at, width = 0.0, (1 + 1 / 999) / 100
     inside = stats.norm.cdf((1 + 1 / 1998) / width) - stats.norm.cdf(-1 / 1998 / width)
     for place in (5, 50, 60):
@@ -79,7 +79,7 @@ def test_values_by_logarithm_are_drawn_as_their_probabilities_say(domain: Range,
     """Their probabilities are one in all, and those of scipy's normal distributions over the cells of the values."""
     source = np.random.default_rng(count)
     rows_NA = np.array([[domain.coordinate(domain.sample(source))] for _ in range(count)]).reshape(-1, 1)
-    parzen = Parzen([AxisKind(0, 0.0, domain)], rows_NA, np.ones(count))
+    parzen = Parzen([domain], rows_NA, np.ones(count))
     places_VA = np.array([[domain.coordinate(value)] for value in domain.values])
     shares_V = np.exp(parzen.log(places_VA))
     assert shares_V.sum() == pytest.approx(1)

@@ -12,11 +12,11 @@ from skipstack.search.strategy.proposers.conformance import MIXED
 from skipstack.search.strategy.proposers.costs import AxisCost, Charged, Costs
 from skipstack.search.strategy.proposers.encoding import Encoding
 from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
-from skipstack.search.strategy.proposers.parzen import AxisKind, Parzen
+from skipstack.search.strategy.proposers.parzen import Parzen
 from skipstack.search.strategy.proposers.prior import Prior
 from skipstack.search.strategy.proposers.proposer import Proposer
 from skipstack.search.strategy.proposers.tpe import Tpe, _Group
-from skipstack.spaces.domains import Integer, Log
+from skipstack.spaces.domains import Integer, Log, Real
 from skipstack.spaces.space import Point, Space, SpaceConfig
 from tests.search.strategy.proposers.histories import BETA1, DEPTH, HIDDEN, KIND, MOMENTUM, RATE
 
@@ -189,7 +189,7 @@ def test_the_last_trials_cost_nothing(kind: type[Tpe] | type[GaussianProcess]) -
 def test_of_its_candidates_it_takes_the_one_that_is_best_by_equation_15() -> None:
     """Its candidates are those that are drawn where costs do not count."""
     seen = np.random.default_rng(0).random((2, 12, 1))
-    better, others = (Parzen([AxisKind(0, 0.0)], rows_NA, np.ones(12)) for rows_NA in seen)
+    better, others = (Parzen([Real(0.0, 1.0)], rows_NA, np.ones(12)) for rows_NA in seen)
     charged = Charged((AxisCost(Log(1e-4, 1e-1), (2.0, 0.5)),), 0.5)
     taken = _Group([0], better, others).best(np.random.default_rng(1), charged)
     rows_MA = better.drawn(np.random.default_rng(1), 24)

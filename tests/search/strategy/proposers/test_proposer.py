@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -16,7 +16,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.strategy.proposers.conformance import FINITE, LENGTH, MIXED, PROMISES, live, replay
 from skipstack.search.strategy.proposers.evolution import Evolution
 from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
-from skipstack.search.strategy.proposers.proposer import Grid, OneAtATime, Proposer, Random
+from skipstack.search.strategy.proposers.proposer import Proposer, Random, Walk
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space, SpaceConfig
 from tests.search.strategy.proposers.histories import (
@@ -117,22 +117,22 @@ def test_what_earlier_studies_observed_may_be_proposed_again_and_replays_alike(n
 
 
 def test_the_grid_follows_the_enumeration() -> None:
-    assert points(Grid(FINITE), trials=15) == list(FINITE.enumerate())
+    assert points(Walk(FINITE, FINITE.enumerate()), trials=15) == list(FINITE.enumerate())
 
 
 def test_the_grid_steps_over_points_that_another_proposer_chose() -> None:
     everything = list(FINITE.enumerate())
-    grid = Grid(FINITE)
+    grid = Walk(FINITE, FINITE.enumerate())
     grid.proposed(0, everything[1])
     assert grid.ask(1) == everything[0]
     grid.proposed(1, everything[0])
     assert grid.ask(2) == everything[2]
 
 
-@pytest.mark.parametrize("walk", [Grid, OneAtATime])
-def test_a_walk_over_a_continuous_axis_is_the_users_mistake(walk: type[Grid | OneAtATime]) -> None:
+@pytest.mark.parametrize("walk", [Space.enumerate, Space.one_at_a_time])
+def test_a_walk_over_a_continuous_axis_is_the_users_mistake(walk: Callable[[Space], Iterator[Point]]) -> None:
     with pytest.raises(UserError, match="learning_rate"):
-        walk(MIXED)
+        Walk(MIXED, walk(MIXED))
 
 
 def test_one_axis_at_a_time_begins_at_the_base_and_ends_after_the_last_value_of_the_last_axis() -> None:
@@ -142,13 +142,13 @@ def test_one_axis_at_a_time_begins_at_the_base_and_ends_after_the_last_value_of_
     compositions: list[Point] = [base | {COMPOSITION: kind} for kind in (1, 5)]
     momenta: list[Point] = [base | {MOMENTUM: tenth / 10} for tenth in range(1, 10)]
     expected = [base, adam, *depths, *compositions, *momenta]
-    proposer = OneAtATime(WIDE)
+    proposer = Walk(WIDE, WIDE.one_at_a_time())
     assert points(proposer, trials=1000) == expected
     assert proposer.ask(16) is None
 
 
 def test_one_axis_at_a_time_steps_over_points_that_another_proposer_chose() -> None:
-    walk, everything = OneAtATime(WIDE), list(WIDE.one_at_a_time())
+    walk, everything = Walk(WIDE, WIDE.one_at_a_time()), list(WIDE.one_at_a_time())
     elsewhere: Point = {KIND: "sgd", DEPTH: 5, MOMENTUM: 0.9}
     for number, point in enumerate([everything[1], elsewhere]):
         walk.proposed(number, point)
