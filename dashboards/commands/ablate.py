@@ -16,11 +16,6 @@ from skipstack.dashboards.reports.printing import print_page, say_page
 from skipstack.search.study.record.folder import StudyFolder
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("ablate")(ablate)
-
-
 @with_run_options()
 def ablate(
     study: StudyPath,

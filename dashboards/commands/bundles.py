@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from skipstack.search.study.record.study_record import StudyRecord
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    for command in (export, verify, predict):
-        app.command(command.__name__)(command)
-
-
 def export(
     study: StudyPath,
     to: Annotated[

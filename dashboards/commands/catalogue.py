@@ -24,11 +24,6 @@ from skipstack.spaces.space import Space
 from skipstack.spaces.trial import as_network
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("spaces")(spaces)
-
-
 def spaces(
     name: Annotated[
         str | None, typer.Argument(help="A preset, or a study file of your own (YAML). Left out: all presets.")

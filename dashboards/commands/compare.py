@@ -13,11 +13,6 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.reading import read_study
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("compare")(compare)
-
-
 def compare(
     studies: Annotated[
         list[Path],

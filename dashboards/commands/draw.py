@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from skipstack.spaces.trial import TrialConfig
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("draw")(draw)
-
-
 def draw(
     network: Annotated[
         str,

@@ -29,12 +29,6 @@ DIFFERS = 3
 """The exit code of ``rerun`` if a number of the repeated trial differs from the recorded one."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("extend")(extend)
-    app.command("rerun")(rerun)
-
-
 @with_run_options()
 def extend(
     study: StudyPath,

@@ -13,11 +13,6 @@ from skipstack.data.basis.atomic_files import refused_where_unwritable, write_at
 from skipstack.data.basis.errors import UserError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("inspect")(inspect)
-
-
 def inspect(
     bundle: BundlePath,
     file: Annotated[

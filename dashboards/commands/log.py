@@ -20,11 +20,6 @@ EVERY: Final = 0.5
 """The seconds between two reads of a log, with ``--follow``."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("log")(log)
-
-
 def log(
     study: StudyPath,
     trial: Annotated[int, typer.Argument(help="The number of a trial.", parser=whole, metavar="TRIAL")],

@@ -8,12 +8,6 @@ from skipstack.dashboards.commands.options import StudyPath, whole
 from skipstack.dashboards.reports.printing import say
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("note")(note)
-    app.command("rename")(rename)
-
-
 def note(
     study: StudyPath,
     text: Annotated[str, typer.Argument(help="The note, in place of an earlier one; an empty one removes it.")],

@@ -27,11 +27,6 @@ from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.search.study.record.reading import read_study
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("plan")(plan)
-
-
 @with_run_options("gpus_per_trial", "cpus_per_trial", "concurrent", "trials_per_program")
 def plan(
     study: Study,

@@ -15,11 +15,6 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.folder import StudyFolder
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("report")(report)
-
-
 @collection_left_to_the_end()
 def report(
     study: AnyStudyPath,

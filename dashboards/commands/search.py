@@ -31,12 +31,6 @@ from skipstack.data.basis.loading import uncollected
 from skipstack.search.study.record.folder import free_name
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("search")(search)
-    app.command("resume")(resume)
-
-
 @with_run_options()
 def search(
     study: Study,

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 MOST_WORKERS = 10_000
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("simulate")(simulate)
-
-
 def simulate(
     studies: Annotated[list[Path], typer.Argument(help="The folders of one study or of several.", metavar="DIR")],
     schedulers: Annotated[

@@ -9,11 +9,6 @@ from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.counted import counted
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("stop")(stop)
-
-
 def stop(
     study: StudyPath,
     trial: Annotated[
