@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skipstack.dashboards.commands.next_steps import of_registered
-from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath, whole
+from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath, number
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.reports.printing import say, write_utf8
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
@@ -57,10 +57,7 @@ def export(
             "all for an ensemble.",
         ),
     ] = False,
-    epochs: Annotated[
-        int | None,
-        typer.Option(help="With --retrain: how many epochs, in place of up to the best.", parser=whole, metavar="N"),
-    ] = None,
+    epochs: Annotated[int | None, number("With --retrain: how many epochs, in place of up to the best.")] = None,
     torch_export: Annotated[
         Path | None,
         typer.Option(

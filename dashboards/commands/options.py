@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_a
 
 import typer
 
+from skipstack.dashboards.formats.rendering import FileFormat
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.run_options import Option, RunOptions
 from skipstack.search.strategy.proposers.config import ProposerName
@@ -23,6 +24,11 @@ def whole(text: str) -> int:
         return int(text)
     except ValueError as error:
         raise typer.BadParameter(f"got {text!r}, not a whole number") from error
+
+
+def number(about: str) -> Any:
+    """The Typer option of a whole number. ``about``: its help."""
+    return typer.Option(help=about, parser=whole, metavar="N")
 
 
 def decimal(text: str) -> float:
@@ -50,13 +56,11 @@ Settings = Annotated[
         "--set", metavar="PATH=VALUE", help="Set a field of the base, such as model.stack.depth=3; may be repeated."
     ),
 ]
-Trials = Annotated[int | None, typer.Option(help="How many trials to run, at most.", parser=whole, metavar="N")]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        help="The random seed of the study: of its proposals and of the order of batches.", parser=whole, metavar="N"
-    ),
-]
+Trials = Annotated[int | None, number("How many trials to run, at most.")]
+Seed = Annotated[int | None, number("The random seed of the study: of its proposals and of the order of batches.")]
+AnyFormat = Annotated[FileFormat, typer.Option("--format", help="The format of the output.")]
+TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")]
+Out = Annotated[Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")]
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 AnyStudyPath = Annotated[
     Path,
@@ -121,13 +125,8 @@ STUDY_OPTIONS: Final[Mapping[str, Any]] = {
             "the deviation between seeds (`search.enough`).",
         ),
     ],
-    "epochs": Annotated[
-        int | None, typer.Option(help="Epochs of a trial that is not stopped early.", parser=whole, metavar="N")
-    ],
-    "seeds": Annotated[
-        int | None,
-        typer.Option(help="How many seeds each trial trains with; its score is their mean.", parser=whole, metavar="N"),
-    ],
+    "epochs": Annotated[int | None, number("Epochs of a trial that is not stopped early.")],
+    "seeds": Annotated[int | None, number("How many seeds each trial trains with; its score is their mean.")],
     "lanes": Annotated[
         str | None, typer.Option(help="How many seeds train in one batched computation: a number, or `auto`.")
     ],

@@ -1,13 +1,12 @@
 """``skipstack plan``: estimates the size, memory and hours of a study."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from skipstack.dashboards.commands.options import (
     ComputeDevice,
     Study,
+    TextOrJson,
     studied,
     with_run_options,
     with_study_options,
@@ -21,7 +20,7 @@ from skipstack.search.study.record.reading import read_study
 def plan(
     study: Study,
     device: ComputeDevice = "auto",
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
+    form: TextOrJson = "text",
     **given: Any,
 ) -> None:
     """Estimate the size, memory and hours of a study.

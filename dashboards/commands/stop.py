@@ -2,9 +2,7 @@
 
 from typing import Annotated
 
-import typer
-
-from skipstack.dashboards.commands.options import StudyPath, whole
+from skipstack.dashboards.commands.options import StudyPath, number
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.counted import counted
 
@@ -13,11 +11,7 @@ def stop(
     study: StudyPath,
     trial: Annotated[
         list[int] | None,
-        typer.Option(
-            help="End this trial at its next report; may be repeated. Left out: start no further trial.",
-            parser=whole,
-            metavar="N",
-        ),
+        number("End this trial at its next report; may be repeated. Left out: start no further trial."),
     ] = None,
 ) -> int:
     """Stop trials of a running study, or the study.
