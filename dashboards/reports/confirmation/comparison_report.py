@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from skipstack.dashboards.formats.page import (
@@ -24,7 +23,8 @@ from skipstack.dashboards.reports.confirmation.estimates import (
     gain_text,
     meaning,
 )
-from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart
+from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.wording import NONE, heading_of, scored, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
@@ -47,7 +47,7 @@ def comparison_report(comparison: PaperComparison) -> Report:
         content=_content(comparison, records),
         records=records,
         names=list(records[0]),
-        pictures=partial(compared_pictures, records, comparison.measure, comparison.split),
+        pictures=lambda: pictured([compared_chart(records, comparison.measure, comparison.split)]),
     )
 
 

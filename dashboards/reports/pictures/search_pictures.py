@@ -1,12 +1,11 @@
-"""The pictures of a search. In place of an empty chart, a sentence gives the reason."""
+"""The charts of a search. In place of an empty chart, a sentence gives the reason."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from skipstack.dashboards.formats.page import Picture
-from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.spaces.short_names import names_by_path
 from skipstack.spaces.side_effects import with_effects
 
@@ -21,13 +20,8 @@ UNTOLD = "it takes more trials"
 BY_CHANCE = "no pair of values stands out from what pairs have by chance"
 
 
-def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
-    """The pictures of a search, in reading order."""
-    return pictured(search_charts(exploration))
-
-
 def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
-    """The charts of a search, drawn on demand."""
+    """The charts of a search, in reading order, drawn on demand."""
     return chain((search_chart(heading, exploration) for heading in CHARTS), objective_charts(exploration))
 
 
