@@ -180,15 +180,15 @@ def dashes(of: Sequence[Look]) -> alt.Scale:
     return alt.Scale(domain=[look.name for look in of], range=[list(look.dash) for look in of])
 
 
-def symbols(of: Sequence[Look], field: str = "kind:N", *, columns: int = 2) -> dict[str, Any]:
-    """The channels stroke, fill and shape for marks with these looks. The channels share a legend. ``field``: the
-    column with the names of the looks. ``columns``: the number of columns of the legend.
+def symbols(of: Sequence[Look], *, columns: int = 2) -> dict[str, Any]:
+    """The channels stroke, fill and shape for marks whose column ``kind`` has the names of these looks. The channels
+    share a legend. ``columns``: the number of columns of the legend.
     """
     legend = alt.Legend(columns=columns)
     names = [look.name for look in of]
     fills = alt.Scale(domain=names, range=["transparent" if look.hollow else look.colour for look in of])
     return {
-        "stroke": alt.Stroke(field, scale=colours(of), title=None, legend=legend),
-        "fill": alt.Fill(field, scale=fills, title=None, legend=legend),
-        "shape": alt.Shape(field, scale=shapes(of), title=None, legend=legend),
+        "stroke": alt.Stroke("kind:N", scale=colours(of), title=None, legend=legend),
+        "fill": alt.Fill("kind:N", scale=fills, title=None, legend=legend),
+        "shape": alt.Shape("kind:N", scale=shapes(of), title=None, legend=legend),
     }
