@@ -19,7 +19,7 @@ from skipstack.search.analysis.exploration.importance import importances
 from skipstack.search.analysis.exploration.levels import Domains, levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
-from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled, shuffled_along
+from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled
 from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.search.analysis.exploration.table import SearchData, ValueRow, named, rows
 from skipstack.search.analysis.frames.columns import axis_column
@@ -145,7 +145,9 @@ class Exploration:
         seen, model = self.seen, self.effects.model
 
         def along(axis: str) -> list[Shuffled]:
-            return shuffled_along(axis, model, seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts)
+            return shuffled(
+                seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts, along=axis, like=model
+            )
 
         return importances(model.expected, seen.points, self.domains, along, self.apart)
 
