@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from starlette.types import ASGIApp
+
 from skipstack.dashboards.web.application import application
-from skipstack.dashboards.web.hosts import Application, only_for
+from skipstack.dashboards.web.hosts import only_for
 from skipstack.dashboards.web.page_names import STUDIES
 from skipstack.dashboards.web.study_folders import all_studies
 from skipstack.search.ledger.events import Event
@@ -53,7 +55,7 @@ class Client:
 
 
 async def answered(
-    application: Application, address: str, *, method: str = "GET", body: bytes = b"", **headers: str
+    application: ASGIApp, address: str, *, method: str = "GET", body: bytes = b"", **headers: str
 ) -> Answer:
     """The answer of an application to a request."""
     parts = urlsplit(address)
