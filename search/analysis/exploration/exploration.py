@@ -219,19 +219,14 @@ def explore(
     base: int | None,
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
-    enough: Gain | None = None,
-    over: HoursOver | None = None,
-    lost: int = 0,
-    finished: bool = True,
 ) -> Exploration:
-    """Analyse the search of a study.
+    """Analyse the search of a study, apart from how it ended (``enough``, ``over``, ``lost``, ``finished``).
 
     ``trials``, ``seeds``, ``curves``: the study's frames of these names; ``curves`` is a function that returns its
     frame. ``reached``: the best scores so far, from ``best_so_far``.
     ``base``: the number of the base config's trial; None if there is none.
     ``baseline``: the baseline's scores on dev and test; None without a baseline.
     ``by``: the axes in the table; empty means all. Raises UserError for a name that is not an axis of the study.
-    ``enough``, ``over``, ``lost``, ``finished``: as in ``Exploration``.
     """
     space = Space(study.space)
     for axis in by:
@@ -278,10 +273,6 @@ def explore(
         compared=() if raced else tuple(_rungs(study, trials, reached)),
         objectives=study.search.objectives,
         front=tuple(_trial(seen, number, study.search.further) for number in on_front),
-        enough=enough,
-        over=over,
-        lost=lost,
-        finished=finished,
     )
 
 
