@@ -1,6 +1,6 @@
 """The report that compares a study with a paper's table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from skipstack.dashboards.formats.page import (
     Table,
     TableRow,
 )
-from skipstack.dashboards.reports.confirmation.confirmation_report import rows_by_themselves
+from skipstack.dashboards.reports.confirmation.confirmation_report import Writer, rows_by_themselves
 from skipstack.dashboards.reports.confirmation.estimates import (
     MARK,
     best_scores,
@@ -29,9 +29,6 @@ from skipstack.dashboards.reports.wording import NONE, heading_of, scored, sente
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison
-
-Writer = Callable[[Numbers, Measure], str]
-"""A function that writes a cell from the numbers of its row and the measure."""
 
 DISAGREES = "≠"
 """Marks a row in which our gain is beyond chance, and has the opposite sign of the paper's."""
