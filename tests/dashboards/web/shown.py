@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from skipstack.dashboards.web.application import application
 from skipstack.dashboards.web.hosts import only_for
 from skipstack.dashboards.web.page_names import STUDIES
-from skipstack.dashboards.web.study_folders import all_studies
+from skipstack.dashboards.web.study_folders import studies_below
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 
@@ -91,7 +91,7 @@ class Opened:
 
     def __init__(self, folder: Path, page: str = STUDIES, *, study: str | None = None, **query: Any) -> None:
         self.client = Client(folder)
-        names = {path: name for name, path in all_studies([folder], {}).items()}
+        names = {path: name for name, path in studies_below([folder]).items()}
         if study is not None:
             query["study"] = names.get(folder / study, study)
         chosen = {name: value for name, value in query.items() if value is not None}
