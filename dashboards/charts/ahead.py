@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.curves import rules
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, colours, dashes, data, finished, whole_numbers
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, finished, strokes, whole_numbers
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -49,11 +49,7 @@ def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Meas
         axis=whole_numbers([1, epochs]),
     )
     y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
-    look = {
-        "color": alt.Color("kind:N", scale=colours(there), legend=legend),
-        "strokeDash": alt.StrokeDash("kind:N", scale=dashes(there), legend=legend),
-    }
+    look = strokes(there)
     told = ["trial:Q", "epoch:Q", alt.Tooltip("value:Q", title=value_title(measure), format=".4~f")]
     layers = [
         *rules(thresholds["rung"], x),

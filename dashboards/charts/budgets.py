@@ -5,7 +5,7 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import colours, dashes, data, finished, looks, whole_numbers
+from skipstack.dashboards.charts.theme import data, finished, looks, strokes, whole_numbers
 from skipstack.dashboards.charts.titles import decimals, shown, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -23,10 +23,8 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
     several = len(studies) > 1
     x = alt.X(f"{cost}:Q", title=cost, axis=whole_numbers(rows[cost]), scale=alt.Scale(zero=False))
     y = alt.Y("value:Q", title=f"expected best {value_title(measure)}", scale=alt.Scale(zero=False))
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=1600) if several else None
-    colour = alt.Color("study:N", scale=colours(studies), legend=legend)
-    dash = alt.StrokeDash("study:N", scale=dashes(studies), legend=legend)
-    lines = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
+    look = strokes(studies, "study:N", series=True)
+    lines = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, **look)
     ends = [
         alt.Chart(data(own.loc[[own[cost].idxmax()]]))
         .mark_point(filled=True, size=70, opacity=1, color=study.colour, shape=study.shape)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes, thinned
+from skipstack.dashboards.charts.theme import INK, data, finished, marks, thinned
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, time_unit, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -74,22 +74,11 @@ def _drawn(
         axis=alt.Axis(format="~s" if len(rows) and rows["cost"].max() >= 1000 else "~g", tickCount=6),
         scale=alt.Scale(type="log") if wide else alt.Scale(zero=False),
     )
-    y = alt.Y(
-        "value:Q",
-        title=value_title(measure),
-        scale=value_scale(measure),
-    )
+    y = alt.Y("value:Q", title=value_title(measure), scale=value_scale(measure))
     steps: Literal["step-before", "step-after"] = "step-before" if larger_costs_less else "step-after"
     layers = [
         alt.Chart(data(front)).mark_line(interpolate=steps, color=INK, strokeWidth=1.5).encode(x=x, y=y),
-        alt.Chart(data(drawn))
-        .mark_point(size=36, opacity=0.9)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("kind:N", scale=colours(there)),
-            shape=alt.Shape("kind:N", scale=shapes(there)),
-        ),
+        alt.Chart(data(drawn)).mark_point(size=36, opacity=0.9).encode(x=x, y=y, **marks(there)),
         alt.Chart(data(front)).mark_point(filled=True, size=40, color=INK, opacity=1).encode(x=x, y=y),
     ]
     silent = len(trials) - len(rows)

@@ -16,10 +16,9 @@ from skipstack.dashboards.charts.theme import (
     PURPLE,
     RED,
     Look,
-    colours,
-    dashes,
     data,
     finished,
+    strokes,
     whole_numbers,
 )
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
@@ -64,32 +63,18 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
         drawn.loc[drawn["trial"] == trials["score"].idxmax(), "kind"] = BEST.name
     present = [look for look in LOOKS if look.name in set(drawn["kind"])]
     last = drawn.loc[drawn.groupby("trial")["epoch"].idxmax()]
-    y = alt.Y(
-        "value:Q",
-        title=value_title(measure),
-        scale=alt.Scale(zero=False, nice=True, type=measure.scale),
-    )
+    y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
     x = alt.X("epoch:Q", title="epoch", axis=whole_numbers(drawn["epoch"]), scale=alt.Scale(zero=False, nice=False))
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
-    colour = alt.Color("kind:N", scale=colours(present), legend=legend)
-    lines = (
-        alt.Chart(data(drawn))
-        .mark_line(strokeWidth=1, opacity=0.6)
-        .encode(
-            x=x,
-            y=y,
-            detail="trial:N",
-            color=colour,
-            strokeDash=alt.StrokeDash("kind:N", scale=dashes(present), legend=legend),
-        )
-    )
+    look = strokes(present)
+    lines = alt.Chart(data(drawn)).mark_line(strokeWidth=1, opacity=0.6).encode(x=x, y=y, detail="trial:N", **look)
     cross: dict[str, Any] = {"shape": "M-.5,-.5L.5,.5M.5,-.5L-.5,.5", "color": ORANGE, "size": 60, "strokeWidth": 1.5}
     best, stopped = drawn[drawn["kind"] == BEST.name], last[last["kind"] == STOPPED.name]
     others = last[last["kind"] != STOPPED.name]
+    ends = alt.Chart(data(others)).mark_point(filled=True, size=18, opacity=1).encode(x=x, y=y, color=look["color"])
     parts = [
         (best, alt.Chart(data(best)).mark_line(color=INK, strokeWidth=2.5).encode(x=x, y=y)),
         (stopped, alt.Chart(data(stopped)).mark_point(opacity=1, **cross).encode(x=x, y=y)),
-        (others, alt.Chart(data(others)).mark_point(filled=True, size=18, opacity=1).encode(x=x, y=y, color=colour)),
+        (others, ends),
     ]
     layers = [*rules(rungs, x), lines, *(part for rows, part in parts if len(rows))]  # empty layers have no extent
     count = trials["state"].value_counts()

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes, thinned, whole_numbers
+from skipstack.dashboards.charts.theme import INK, data, finished, marks, thinned, whole_numbers
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -44,15 +44,7 @@ def history(trials: pd.DataFrame, measure: Measure) -> Any:
     ]
     layers = [
         alt.Chart(data(pd.concat([steps, last]))).mark_line(interpolate="step-after", color=INK).encode(x=x, y=y),
-        alt.Chart(data(drawn))
-        .mark_point(size=30, opacity=0.8)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color("kind:N", scale=colours(there)),
-            shape=alt.Shape("kind:N", scale=shapes(there)),
-            tooltip=told,
-        ),
+        alt.Chart(data(drawn)).mark_point(size=30, opacity=0.8).encode(x=x, y=y, **marks(there), tooltip=told),
     ]
     silent = len(trials) - len(rows)
     return finished(

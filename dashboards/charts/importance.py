@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, Look, colours, data, finished, named, shapes
+from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, Look, data, finished, marks, named
 
 SEARCH, CHANCE = LOOKS = (Look("of this search", BLUE), Look("by chance", ORANGE, "diamond"))
 
@@ -19,26 +19,17 @@ def importance(frame: pd.DataFrame) -> Any:
     rows = frame.dropna(subset=["fanova"])
     order = rows["axis"].tolist()
     apart = rows[rows["stands_out"].astype(bool)].sort_values("fanova", ascending=False)["axis"].tolist()
-    marks = rows.melt("axis", ["fanova", "by_chance"], "of", "share").assign(
-        share=lambda marks: 100 * marks["share"],
-        of=lambda marks: marks["of"].map({"fanova": SEARCH.name, "by_chance": CHANCE.name}),
+    shares = rows.melt("axis", ["fanova", "by_chance"], "of", "share").assign(
+        share=lambda shares: 100 * shares["share"],
+        of=lambda shares: shares["of"].map({"fanova": SEARCH.name, "by_chance": CHANCE.name}),
     )
     y = alt.Y("axis:N", title=None, scale=named(order), axis=alt.Axis(domain=False, ticks=False, labelLimit=0))
     x = alt.X("share:Q", title="share of the variance of scores (%, fANOVA)", scale=alt.Scale(domainMin=0, zero=True))
     spans = alt.Chart().mark_rule(color=LINE, strokeWidth=2).encode(y=y, x="min(share):Q", x2="max(share):Q")
-    points = (
-        alt.Chart()
-        .mark_point(filled=True, size=90, opacity=1)
-        .encode(
-            y=y,
-            x=x,
-            color=alt.Color("of:N", scale=colours(LOOKS)),
-            shape=alt.Shape("of:N", scale=shapes(LOOKS)),
-        )
-    )
+    points = alt.Chart().mark_point(filled=True, size=90, opacity=1).encode(y=y, x=x, **marks(LOOKS, "of:N"))
     lost = len(frame) - len(rows)
     return finished(
-        alt.layer(spans, points, data=data(marks)).properties(height=24 * len(order)),
+        alt.layer(spans, points, data=data(shares)).properties(height=24 * len(order)),
         f"In the search, {apart[0]} is shown to matter" if apart else "In the search alone, no axis is shown to matter",
         f"{len(apart)} of {len(rows)} axes {'stands' if len(apart) == 1 else 'stand'} out."
         if apart

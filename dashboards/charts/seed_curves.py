@@ -15,10 +15,9 @@ from skipstack.dashboards.charts.theme import (
     ORANGE,
     PURPLE,
     Look,
-    colours,
-    dashes,
     data,
     finished,
+    strokes,
     whole_numbers,
 )
 from skipstack.dashboards.charts.titles import shown, value_title
@@ -72,7 +71,6 @@ def seed_curves(
         axis=whole_numbers([1, max(epochs, 2)]),
     )
     y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
     ends = own.loc[own.groupby("seed")["epoch"].idxmax()]
     told = ["seed:Q", "epoch:Q", alt.Tooltip("value:Q", title=value_title(measure), format=".4~f")]
     layers = [
@@ -83,8 +81,7 @@ def seed_curves(
             x=x,
             y=y,
             detail=["trial:N", "seed:N"],
-            color=alt.Color("kind:N", scale=colours(there), legend=legend),
-            strokeDash=alt.StrokeDash("kind:N", scale=dashes(there), legend=legend),
+            **strokes(there),
             strokeWidth=alt.condition(f"datum.kind == '{MEAN.name}'", alt.value(2.5), alt.value(1.5)),
         ),
         alt.Chart(data(own)).mark_circle(size=22, color=BLUE, opacity=1).encode(x=x, y=y, tooltip=told),

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed
 from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import WIDTH, colours, data, finished, shapes, thinned
+from skipstack.dashboards.charts.theme import WIDTH, data, finished, marks, thinned
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -58,8 +58,7 @@ def slices(
             .encode(
                 x=channel(alt.X, "at", tried, names[axis], log=axis in log),
                 y=alt.Y("value:Q", title=value_title(measure), scale=scale),
-                color=alt.Color("kind:N", scale=colours(there)),
-                shape=alt.Shape("kind:N", scale=shapes(there)),
+                **marks(there),
                 tooltip=[
                     "trial:Q",
                     alt.Tooltip("at:N", title=names[axis]),

@@ -180,15 +180,33 @@ def dashes(of: Sequence[Look]) -> alt.Scale:
     return alt.Scale(domain=[look.name for look in of], range=[list(look.dash) for look in of])
 
 
-def symbols(of: Sequence[Look], field: str = "kind:N", *, columns: int = 2) -> dict[str, Any]:
-    """The channels stroke, fill and shape for marks with these looks. The channels share a legend. ``field``: the
-    column with the names of the looks. ``columns``: the number of columns of the legend.
+def strokes(of: Sequence[Look], field: str = "kind:N", *, series: bool = False) -> dict[str, Any]:
+    """The channels color and strokeDash for lines with these looks. The channels share a legend. ``field``: the column
+    with the names of the looks. ``series``: whether the lines are series (``looks``), whose legend has longer lines,
+    and is left out if there is a single one.
+    """
+    size, alone = 1600 if series else 400, series and len(of) < 2
+    legend = None if alone else alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=size)
+    return {
+        "color": alt.Color(field, scale=colours(of), legend=legend),
+        "strokeDash": alt.StrokeDash(field, scale=dashes(of), legend=legend),
+    }
+
+
+def marks(of: Sequence[Look], field: str = "kind:N") -> dict[str, Any]:
+    """The channels color and shape for marks with these looks. ``field``: the column with the names of the looks."""
+    return {"color": alt.Color(field, scale=colours(of)), "shape": alt.Shape(field, scale=shapes(of))}
+
+
+def symbols(of: Sequence[Look], *, columns: int = 2) -> dict[str, Any]:
+    """The channels stroke, fill and shape for marks whose column ``kind`` has the names of these looks. The channels
+    share a legend. ``columns``: the number of columns of the legend.
     """
     legend = alt.Legend(columns=columns)
     names = [look.name for look in of]
     fills = alt.Scale(domain=names, range=["transparent" if look.hollow else look.colour for look in of])
     return {
-        "stroke": alt.Stroke(field, scale=colours(of), title=None, legend=legend),
-        "fill": alt.Fill(field, scale=fills, title=None, legend=legend),
-        "shape": alt.Shape(field, scale=shapes(of), title=None, legend=legend),
+        "stroke": alt.Stroke("kind:N", scale=colours(of), title=None, legend=legend),
+        "fill": alt.Fill("kind:N", scale=fills, title=None, legend=legend),
+        "shape": alt.Shape("kind:N", scale=shapes(of), title=None, legend=legend),
     }

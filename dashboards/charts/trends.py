@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import SERIES, colours, dashes, data, finished, looks
+from skipstack.dashboards.charts.theme import SERIES, data, finished, looks, strokes
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -38,10 +38,8 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
         scale=alt.Scale(type=spaced, domain=[numbers[0], numbers[-1]], nice=False, padding=12),
     )
     y = alt.Y("value:Q", title=value_title(measure, split), scale=value_scale(measure))
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=1600) if len(names) > 1 else None
-    colour = alt.Color("line:N", scale=colours(present), legend=legend)
-    dash = alt.StrokeDash("line:N", scale=dashes(present), legend=legend)
-    joined = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
+    look = strokes(present, "line:N", series=True)
+    joined = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, **look)
     ends = rows.dropna(subset=["low", "high"])
     if measure.in_points:  # if seeds differ widely, intervals extend beyond the possible values
         ends = ends.assign(low=ends["low"].clip(lower=0.0), high=ends["high"].clip(upper=100.0))

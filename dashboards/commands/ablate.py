@@ -5,34 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from skipstack.dashboards.commands.options import (
-    Code,
-    DataDir,
-    StudyPath,
-    whole,
-    with_run_options,
-)
+from skipstack.dashboards.commands.options import Code, DataDir, StudyPath, number, with_run_options
 from skipstack.dashboards.reports.printing import print_page, say_page
 from skipstack.search.study.record.folder import StudyFolder
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("ablate")(ablate)
 
 
 @with_run_options()
 def ablate(
     study: StudyPath,
-    seeds: Annotated[
-        int,
-        typer.Option(
-            help="How many seeds each row trains with; the search used none of them.", parser=whole, metavar="N"
-        ),
-    ] = 5,
-    top: Annotated[
-        int, typer.Option(help="How many of the best configs to take apart.", parser=whole, metavar="N")
-    ] = 1,
+    seeds: Annotated[int, number("How many seeds each row trains with; the search used none of them.")] = 5,
+    top: Annotated[int, number("How many of the best configs to take apart.")] = 1,
     corpus: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,17 +56,9 @@ def ablate(
             "many.",
         ),
     ] = False,
-    at_most: Annotated[
-        int | None,
-        typer.Option(help="With --until-decided, the most seeds of a row; 40 if left out.", parser=whole, metavar="N"),
-    ] = None,
+    at_most: Annotated[int | None, number("With --until-decided, the most seeds of a row; 40 if left out.")] = None,
     retune: Annotated[
-        int | None,
-        typer.Option(
-            help="Tune each row again, with so many trials over --retune-axes, before rows are compared.",
-            parser=whole,
-            metavar="N",
-        ),
+        int | None, number("Tune each row again, with so many trials over --retune-axes, before rows are compared.")
     ] = None,
     retune_axes: Annotated[
         list[str] | None,

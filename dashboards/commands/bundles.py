@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skipstack.dashboards.commands.next_steps import of_registered
-from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath, whole
+from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath, number
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.reports.printing import say, write_utf8
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
@@ -21,12 +21,6 @@ from skipstack.search.study.record.folder import StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.search.study.record.study_record import StudyRecord
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    for command in (export, verify, predict):
-        app.command(command.__name__)(command)
 
 
 def export(
@@ -63,10 +57,7 @@ def export(
             "all for an ensemble.",
         ),
     ] = False,
-    epochs: Annotated[
-        int | None,
-        typer.Option(help="With --retrain: how many epochs, in place of up to the best.", parser=whole, metavar="N"),
-    ] = None,
+    epochs: Annotated[int | None, number("With --retrain: how many epochs, in place of up to the best.")] = None,
     torch_export: Annotated[
         Path | None,
         typer.Option(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from skipstack.dashboards.commands.options import Scale
 from skipstack.dashboards.formats.rendering import Format
 from skipstack.dashboards.reports.listing_report import listing_report
 from skipstack.dashboards.reports.printing import print_report, say
@@ -24,11 +25,6 @@ from skipstack.spaces.space import Space
 from skipstack.spaces.trial import as_network
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("spaces")(spaces)
-
-
 def spaces(
     name: Annotated[
         str | None, typer.Argument(help="A preset, or a study file of your own (YAML). Left out: all presets.")
@@ -40,9 +36,7 @@ def spaces(
             help="Print the JSON schema of study files, for editors; given a study, with the classes of its own code.",
         ),
     ] = False,
-    scale: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A size that the study defines, such as `small`.")
-    ] = None,
+    scale: Scale = None,
     data_dir: Annotated[
         Path | None, typer.Option(help="The folder of the named corpora, needed to count the updates of an epoch.")
     ] = None,

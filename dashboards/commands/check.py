@@ -11,11 +11,6 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.user_code.files import read_code
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("check")(check)
-
-
 def check(
     file: Annotated[Path, typer.Argument(help="The Python file with your classes; it is run.")],
 ) -> None:

@@ -34,7 +34,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "draw": "draw",
     },
 }
-"""The commands below each heading of ``--help``, each with the file in this folder that adds it (``add_to``)."""
+"""The commands below each heading of ``--help``, each with the file in this folder that has it, under its name."""
 
 FILES: Final = {name: file for group in GROUPS.values() for name, file in group.items()}
 """The file of each command."""
@@ -52,8 +52,11 @@ class Commands(TyperGroup):
             return None
         with uncollected():
             file = import_module(f"skipstack.dashboards.commands.{FILES[cmd_name]}")
-        own = typer.Typer(rich_markup_mode=None)
-        file.add_to(own)
+        own, command = typer.Typer(rich_markup_mode=None), getattr(file, cmd_name)
+        if isinstance(command, typer.Typer):
+            own.add_typer(command, name=cmd_name)
+        else:
+            own.command(cmd_name)(command)
         return get_group(own).get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -5,17 +5,11 @@ from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import StoreOfStudy, located
-from skipstack.dashboards.formats.rendering import FileFormat
+from skipstack.dashboards.commands.options import AnyFormat, Out, StoreOfStudy, located
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.reading import read_study
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("compare")(compare)
 
 
 def compare(
@@ -23,10 +17,8 @@ def compare(
         list[Path],
         typer.Argument(help="Two or more studies of one corpus: their folders, or mlflow:NAME.", metavar="DIR"),
     ],
-    form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
-    out: Annotated[
-        Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")
-    ] = None,
+    form: AnyFormat = "text",
+    out: Out = None,
     tracking_uri: StoreOfStudy = None,
 ) -> None:
     """Compare several studies of one corpus.

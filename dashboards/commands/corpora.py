@@ -32,21 +32,16 @@ _SHOWN: Final = 30
 """The maximum length of a tag that `check` shows, in characters."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    data = typer.Typer(
-        help="List, fetch, check and describe corpora.",
-        callback=help_without_command,
-        invoke_without_command=True,
-        rich_markup_mode=None,
-    )
-    data.command("list")(list_corpora)
-    data.command("fetch")(fetch_corpus)
-    data.command("check")(check_corpus)
-    data.command("describe")(describe_corpus)
-    app.add_typer(data, name="data")
+data = typer.Typer(
+    help="List, fetch, check and describe corpora.",
+    callback=help_without_command,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+"""The group of commands ``skipstack data``."""
 
 
+@data.command("list")
 def list_corpora() -> None:
     """List the named corpora.
 
@@ -65,6 +60,7 @@ def _had(card: Card) -> str:
     return f"`skipstack data fetch {card.name}{'' if card.open else ' --accept-licence'}`"
 
 
+@data.command("fetch")
 def fetch_corpus(
     name: Name,
     data_dir: DataDir = None,
@@ -99,6 +95,7 @@ def fetch_corpus(
     print(folder / card.folder)
 
 
+@data.command("check")
 def check_corpus(
     name: Annotated[
         str, typer.Argument(metavar="NAME|FILE", help="A named corpus (`skipstack data list`), or a file of yours.")
@@ -144,3 +141,6 @@ def _recognise(path: Path) -> None:
         dict(found.options), default_flow_style=True, sort_keys=False, allow_unicode=True, width=1e9
     )
     print(f"corpus: {options.strip()}")
+
+
+data.command("describe")(describe_corpus)

@@ -14,11 +14,6 @@ STORE: Final = "mlflow:"
 """The argument that means all studies of an MLflow store."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("dashboard")(dashboard)
-
-
 def dashboard(
     folders: Annotated[
         list[Path] | None,

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import DataDir
-from skipstack.dashboards.formats.rendering import FileFormat
+from skipstack.dashboards.commands.options import AnyFormat, DataDir, Out
 from skipstack.dashboards.reports.described_corpora import described_corpus, planned_corpora, recorded_corpora
 from skipstack.dashboards.reports.health_report import health_report
 from skipstack.dashboards.reports.printing import print_report
@@ -28,10 +27,8 @@ def describe_corpus(
         ),
     ] = None,
     data_dir: DataDir = None,
-    form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
-    out: Annotated[
-        Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")
-    ] = None,
+    form: AnyFormat = "text",
+    out: Out = None,
 ) -> None:
     """Describe a corpus and warn of faults that spoil comparisons.
 

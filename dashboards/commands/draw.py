@@ -13,12 +13,6 @@ from skipstack.search.study.record.folder import StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
-    from skipstack.spaces.trial import TrialConfig
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("draw")(draw)
 
 
 def draw(
@@ -49,7 +43,9 @@ def draw(
         config, name = _of_study(folder, trial, base=base)
     elif folder.is_dir() or folder.suffix == ".zip":
         _refuse("a bundle", {"--trial": trial is not None, "--base": base, "--scale": scale, "--set": settings})
-        config, name = _of_bundle(folder), folder.name
+        from skipstack.search.publishing.bundles.bundle import bundle_config
+
+        config, name = bundle_config(folder), folder.name
     else:
         from skipstack.search.api.opening import rehearsed
         from skipstack.search.study.study_files.document import presets
@@ -90,12 +86,6 @@ def _of_study(folder: Path, trial: int | None, *, base: bool) -> "tuple[Subject,
         allowed = f"0 to {max(record.trials)}" if record.trials else "--base, since the study has no trials yet"
         raise UserError(f"--trial {trial}: no such trial (allowed: {allowed})")
     return record.trials[trial].config, f"{name}: trial {trial}"
-
-
-def _of_bundle(path: Path) -> "TrialConfig":
-    from skipstack.search.publishing.bundles.bundle import bundle_config
-
-    return bundle_config(path)
 
 
 def _refuse(what: str, given: dict[str, object]) -> None:

@@ -12,6 +12,7 @@ from skipstack.dashboards.commands.options import (
     ComputeDevice,
     DataDir,
     StudyPath,
+    number,
     whole,
     with_run_options,
 )
@@ -29,20 +30,11 @@ DIFFERS = 3
 """The exit code of ``rerun`` if a number of the repeated trial differs from the recorded one."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("extend")(extend)
-    app.command("rerun")(rerun)
-
-
 @with_run_options()
 def extend(
     study: StudyPath,
-    trials: Annotated[int, typer.Option(help="How many trials to add.", parser=whole, metavar="N")] = 0,
-    seeds: Annotated[
-        int,
-        typer.Option(help="How many seeds to add to each trial that has not started yet.", parser=whole, metavar="N"),
-    ] = 0,
+    trials: Annotated[int, number("How many trials to add.")] = 0,
+    seeds: Annotated[int, number("How many seeds to add to each trial that has not started yet.")] = 0,
     axis: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,9 +61,9 @@ def extend(
     If left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
     --system-metrics keep their values from the previous command; the defaults shown below are for a new study.
     """
-    for option, number in (("trials", trials), ("seeds", seeds)):
-        if number < 0:
-            raise UserError(f"--{option}: got {number} (allowed: 0 or more)")
+    for option, count in (("trials", trials), ("seeds", seeds)):
+        if count < 0:
+            raise UserError(f"--{option}: got {count} (allowed: 0 or more)")
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.api.run import ask_for
     from skipstack.search.api.run import extend as extended

@@ -2,20 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice
+from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, TextOrJson
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.reports.printing import check_name, print_report, say
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.errors import UserError
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("inspect")(inspect)
 
 
 def inspect(
@@ -23,7 +18,7 @@ def inspect(
     file: Annotated[
         Path | None, typer.Argument(help="Text, one sentence a line, words separated by blanks. Left out: stdin.")
     ] = None,
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
+    form: TextOrJson = "text",
     picture: Annotated[Path | None, typer.Option(help="Also draw them into this new SVG file.")] = None,
     device: ComputeDevice = "auto",
     code: Code = None,

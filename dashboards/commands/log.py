@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from skipstack.dashboards.commands.options import StudyPath, whole
+from skipstack.dashboards.commands.options import StudyPath, number, whole
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Ablated, Ended, Event
@@ -20,11 +20,6 @@ EVERY: Final = 0.5
 """The seconds between two reads of a log, with ``--follow``."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("log")(log)
-
-
 def log(
     study: StudyPath,
     trial: Annotated[int, typer.Argument(help="The number of a trial.", parser=whole, metavar="TRIAL")],
@@ -34,9 +29,7 @@ def log(
             "--follow", help="Print further lines as they come, until the trial or the study's process has ended."
         ),
     ] = False,
-    ablation: Annotated[
-        int | None, typer.Option(help="The number of the ablation that the trial is of.", parser=whole, metavar="N")
-    ] = None,
+    ablation: Annotated[int | None, number("The number of the ablation that the trial is of.")] = None,
 ) -> None:
     """Print the output, warnings and errors of a trial.
 

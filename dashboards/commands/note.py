@@ -4,22 +4,14 @@ from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import StudyPath, whole
+from skipstack.dashboards.commands.options import StudyPath, number
 from skipstack.dashboards.reports.printing import say
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("note")(note)
-    app.command("rename")(rename)
 
 
 def note(
     study: StudyPath,
     text: Annotated[str, typer.Argument(help="The note, in place of an earlier one; an empty one removes it.")],
-    trial: Annotated[
-        int | None, typer.Option(help="On this trial. Left out: on the study.", parser=whole, metavar="N")
-    ] = None,
+    trial: Annotated[int | None, number("On this trial. Left out: on the study.")] = None,
 ) -> int:
     """Write a note on a study or a trial.
 

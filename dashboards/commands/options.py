@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_a
 
 import typer
 
+from skipstack.dashboards.formats.rendering import FileFormat
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.run_options import Option, RunOptions
 from skipstack.search.strategy.proposers.config import ProposerName
@@ -25,6 +26,11 @@ def whole(text: str) -> int:
         raise typer.BadParameter(f"got {text!r}, not a whole number") from error
 
 
+def number(about: str) -> Any:
+    """The Typer option of a whole number. ``about``: its help."""
+    return typer.Option(help=about, parser=whole, metavar="N")
+
+
 def decimal(text: str) -> float:
     """Parse a decimal number that the user typed. Raises BadParameter, to which Typer adds the option's name."""
     try:
@@ -35,10 +41,6 @@ def decimal(text: str) -> float:
 
 Study = Annotated[
     str, typer.Argument(help="A preset (`skipstack spaces` lists them), or a study file of your own (YAML).")
-]
-Corpus = Annotated[
-    str | None,
-    typer.Option(help="A named corpus (`skipstack data list`), or `grammar`, a small one that skipstack generates."),
 ]
 DataDir = Annotated[
     Path | None,
@@ -54,52 +56,11 @@ Settings = Annotated[
         "--set", metavar="PATH=VALUE", help="Set a field of the base, such as model.stack.depth=3; may be repeated."
     ),
 ]
-Proposer = Annotated[ProposerName | None, typer.Option(help="The method that chooses the trials.")]
-Scheduler = Annotated[
-    SchedulerName | None, typer.Option(help="The method that stops trials early; `none` stops no trial.")
-]
-WarmStart = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="DIR",
-        help="An earlier study. If its corpus is the same, the proposer learns from its trials; if not, it tries the "
-        "best of them first. May be repeated.",
-    ),
-]
-Trials = Annotated[int | None, typer.Option(help="How many trials to run, at most.", parser=whole, metavar="N")]
-Enough = Annotated[
-    bool,
-    typer.Option(
-        "--enough",
-        help="Start no further trial once another hour is expected to raise the best score by less than a tenth of the "
-        "deviation between seeds (`search.enough`).",
-    ),
-]
-Hours = Annotated[
-    float | None,
-    typer.Option(
-        help="Hours for the whole study, counted over all its runs. When they are over no further trial starts, what "
-        "runs is stopped at its next report, and the best are tested (`search.hours`).",
-        parser=decimal,
-        metavar="H",
-    ),
-]
-Epochs = Annotated[
-    int | None, typer.Option(help="Epochs of a trial that is not stopped early.", parser=whole, metavar="N")
-]
-Seeds = Annotated[
-    int | None,
-    typer.Option(help="How many seeds each trial trains with; its score is their mean.", parser=whole, metavar="N"),
-]
-Lanes = Annotated[
-    str | None, typer.Option(help="How many seeds train in one batched computation: a number, or `auto`.")
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        help="The random seed of the study: of its proposals and of the order of batches.", parser=whole, metavar="N"
-    ),
-]
+Trials = Annotated[int | None, number("How many trials to run, at most.")]
+Seed = Annotated[int | None, number("The random seed of the study: of its proposals and of the order of batches.")]
+AnyFormat = Annotated[FileFormat, typer.Option("--format", help="The format of the output.")]
+TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")]
+Out = Annotated[Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")]
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 AnyStudyPath = Annotated[
     Path,
@@ -122,6 +83,56 @@ Hosts = Annotated[
         help="A name under which a proxy shows the pages, besides localhost and 127.0.0.1; may be repeated.",
     ),
 ]
+
+
+STUDY_OPTIONS: Final[Mapping[str, Any]] = {
+    "corpus": Annotated[
+        str | None,
+        typer.Option(
+            help="A named corpus (`skipstack data list`), or `grammar`, a small one that skipstack generates."
+        ),
+    ],
+    "data_dir": DataDir,
+    "scale": Scale,
+    "settings": Settings,
+    "proposer": Annotated[ProposerName | None, typer.Option(help="The method that chooses the trials.")],
+    "scheduler": Annotated[
+        SchedulerName | None, typer.Option(help="The method that stops trials early; `none` stops no trial.")
+    ],
+    "warm_start": Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="An earlier study. If its corpus is the same, the proposer learns from its trials; if not, it tries "
+            "the best of them first. May be repeated.",
+        ),
+    ],
+    "trials": Trials,
+    "hours": Annotated[
+        float | None,
+        typer.Option(
+            help="Hours for the whole study, counted over all its runs. When they are over no further trial starts, "
+            "what runs is stopped at its next report, and the best are tested (`search.hours`).",
+            parser=decimal,
+            metavar="H",
+        ),
+    ],
+    "enough": Annotated[
+        bool,
+        typer.Option(
+            "--enough",
+            help="Start no further trial once another hour is expected to raise the best score by less than a tenth of "
+            "the deviation between seeds (`search.enough`).",
+        ),
+    ],
+    "epochs": Annotated[int | None, number("Epochs of a trial that is not stopped early.")],
+    "seeds": Annotated[int | None, number("How many seeds each trial trains with; its score is their mean.")],
+    "lanes": Annotated[
+        str | None, typer.Option(help="How many seeds train in one batched computation: a number, or `auto`.")
+    ],
+    "seed": Seed,
+}
+"""The options with which a command line changes a study, by name, in the order of ``--help``."""
 
 
 KINDS: Final[Mapping[str, tuple[Any, Option]]] = {
@@ -182,45 +193,43 @@ def with_run_options(*names: str) -> Callable[[Command], Command]:
     return extended
 
 
-def studied(
-    study: str,
-    *,
-    corpus: str | None,
-    scale: str | None,
-    settings: list[str] | None,
-    proposer: str | None,
-    scheduler: str | None,
-    warm_start: list[Path] | None = None,
-    trials: int | None,
-    hours: float | None = None,
-    enough: bool = False,
-    epochs: int | None,
-    seeds: int | None,
-    lanes: str | None,
-    seed: int | None,
-) -> "tuple[StudyConfig, Path]":
+def with_study_options(*without: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds ``STUDY_OPTIONS``, except those in ``without``, to a command's signature, after its
+    first argument. The command receives them in its last parameter, ``**given``, and passes this to ``studied``.
+    """
+
+    def extended(command: Command) -> Command:
+        own = signature(command)
+        first, *others = own.parameters.values()
+        options = [
+            first.replace(name=name, default=False if get_args(kind)[0] is bool else None, annotation=kind)
+            for name, kind in STUDY_OPTIONS.items()
+            if name not in without
+        ]
+        command.__signature__ = own.replace(parameters=[first, *options, *others])  # type: ignore[attr-defined]
+        return command
+
+    return extended
+
+
+def studied(study: str, given: dict[str, Any]) -> "tuple[StudyConfig, Path]":
     """The config of the study that the options describe, and the folder where relative paths of its corpus start.
 
-    An option of None, or an ``enough`` of False, leaves the study's own value.
+    ``given``: the options of the command. Those in ``STUDY_OPTIONS`` except ``data_dir`` are removed. An option of None
+    or False leaves the study's own value.
     """
     from skipstack.search.study.study_files.study_file import load_study
 
+    own = {name: given.pop(name, None) for name in STUDY_OPTIONS if name != "data_dir"}
+    lanes, settings, warm_start = own["lanes"], own.pop("settings"), own.pop("warm_start")
     if lanes is not None and lanes != "auto" and not (lanes.isdecimal() and int(lanes)):
         raise UserError(f"--lanes: got {lanes!r} (allowed: 1 or more, or auto)")
-    options = {"lanes": lanes, "proposer": proposer, "scheduler": scheduler, "enough": "true" if enough else None}
+    options = {name: own.pop(name) for name in ("lanes", "proposer", "scheduler")}
+    options["enough"] = "true" if own.pop("enough") else None
     if warm_start:
         options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
-    return load_study(
-        study,
-        scale=scale,
-        corpus=corpus,
-        overrides=[*(f"search.{name}={value}" for name, value in options.items() if value), *(settings or [])],
-        trials=trials,
-        hours=hours,
-        epochs=epochs,
-        seeds=seeds,
-        seed=seed,
-    )
+    overrides = [*(f"search.{name}={value}" for name, value in options.items() if value), *(settings or [])]
+    return load_study(study, overrides=overrides, **own)
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:

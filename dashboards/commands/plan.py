@@ -1,75 +1,35 @@
 """``skipstack plan``: estimates the size, memory and hours of a study."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from skipstack.dashboards.commands.options import (
     ComputeDevice,
-    Corpus,
-    DataDir,
-    Epochs,
-    Hours,
-    Lanes,
-    Proposer,
-    Scale,
-    Scheduler,
-    Seed,
-    Seeds,
-    Settings,
     Study,
-    Trials,
+    TextOrJson,
     studied,
     with_run_options,
+    with_study_options,
 )
 from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.search.study.record.reading import read_study
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("plan")(plan)
-
-
+@with_study_options("warm_start", "enough")
 @with_run_options("gpus_per_trial", "cpus_per_trial", "concurrent", "trials_per_program")
 def plan(
     study: Study,
-    corpus: Corpus = None,
-    data_dir: DataDir = None,
-    scale: Scale = None,
-    settings: Settings = None,
-    proposer: Proposer = None,
-    scheduler: Scheduler = None,
-    trials: Trials = None,
-    hours: Hours = None,
-    epochs: Epochs = None,
-    seeds: Seeds = None,
-    lanes: Lanes = None,
-    seed: Seed = None,
     device: ComputeDevice = "auto",
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
-    **run: Any,
+    form: TextOrJson = "text",
+    **given: Any,
 ) -> None:
     """Estimate the size, memory and hours of a study.
 
     Counts the configurations of the space, measures a few updates of its networks on this machine, and estimates the
     hours of the search. Leaves no files.
     """
-    config, corpus_folder = studied(
-        study,
-        corpus=corpus,
-        scale=scale,
-        settings=settings,
-        proposer=proposer,
-        scheduler=scheduler,
-        trials=trials,
-        hours=hours,
-        epochs=epochs,
-        seeds=seeds,
-        lanes=lanes,
-        seed=seed,
-    )
+    config, corpus_folder = studied(study, given)
+    data_dir = given.pop("data_dir")
     from skipstack.dashboards.reports.plan_report import plan_report
     from skipstack.search.api.opening import rehearsed
     from skipstack.search.api.options import check_trials_per_program
@@ -78,7 +38,7 @@ def plan(
     from skipstack.search.api.run_options import RunOptions
     from skipstack.search.study.study_files.document import presets
 
-    options = RunOptions(**{name: value for name, value in run.items() if value is not None})
+    options = RunOptions(**{name: value for name, value in given.items() if value is not None})
     check_trials_per_program(options.trials_per_program, is_function=not config.space.base.keeps_weights)
     here = room(
         device,

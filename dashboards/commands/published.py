@@ -41,7 +41,7 @@ def published(
     ``record``: the study. ``folder``: its folder. ``found``: the exploration of its search; computed here if None.
     ``warn``: called with a line if pictures are missing.
     """
-    tables = list(confirmed_tables(record))
+    tables = confirmed_tables(record)
     reports = [_with_pictures(ablated_report(own, table)) for own, table in tables]
     report = _with_pictures(warned(whole_report(found or exploration_of(record), tables), record.warnings))
     notes: dict[RunKey, str] = {STUDY: _note(record.study.about, report)}

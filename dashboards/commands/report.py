@@ -1,12 +1,10 @@
 """``skipstack report``: prints the confirmed rows of a study, and what its search found."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import AnyStudyPath, StoreOfStudy, located
-from skipstack.dashboards.formats.rendering import FileFormat
+from skipstack.dashboards.commands.options import AnyFormat, AnyStudyPath, Out, StoreOfStudy, located
 from skipstack.dashboards.reports.named_logs import with_logs
 from skipstack.dashboards.reports.next_step import DIR
 from skipstack.dashboards.reports.printing import print_report
@@ -15,18 +13,11 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.folder import StudyFolder
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("report")(report)
-
-
 @collection_left_to_the_end()
 def report(
     study: AnyStudyPath,
-    form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
-    out: Annotated[
-        Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")
-    ] = None,
+    form: AnyFormat = "text",
+    out: Out = None,
     by: Annotated[list[str] | None, typer.Option(help="An axis to show; may be repeated. Left out: all axes.")] = None,
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")

@@ -94,7 +94,7 @@ def _searched(run: Run) -> int:
 
     with run.finished() as record:
         found = exploration_of(record)
-        report = whole_report(found, list(confirmed_tables(record)), folder=str(run.folder.path))
+        report = whole_report(found, confirmed_tables(record), folder=str(run.folder.path))
         report = with_logs(warned(report, record.warnings), found.seen.trials, run.folder)
         with _printed(run):
             print_report(report)

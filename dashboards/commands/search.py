@@ -7,82 +7,36 @@ import typer
 
 from skipstack.dashboards.commands.options import (
     Code,
-    Corpus,
-    DataDir,
-    Enough,
-    Epochs,
-    Hours,
-    Lanes,
-    Proposer,
-    Scale,
-    Scheduler,
-    Seed,
-    Seeds,
-    Settings,
     Study,
-    Trials,
-    WarmStart,
     decimal,
     studied,
     with_run_options,
+    with_study_options,
 )
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.collection import uncollected
 from skipstack.search.study.record.folder import free_name
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("search")(search)
-    app.command("resume")(resume)
-
-
+@with_study_options()
 @with_run_options()
 def search(
     study: Study,
-    corpus: Corpus = None,
-    data_dir: DataDir = None,
-    scale: Scale = None,
-    settings: Settings = None,
-    proposer: Proposer = None,
-    scheduler: Scheduler = None,
-    warm_start: WarmStart = None,
-    trials: Trials = None,
-    hours: Hours = None,
-    enough: Enough = False,
-    epochs: Epochs = None,
-    seeds: Seeds = None,
-    lanes: Lanes = None,
-    seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
-    **run: Any,
+    **given: Any,
 ) -> int:
     """Train the trials of a study and report the results.
 
     Proposes and trains trials, stops the worse ones early, records and ranks all, and prints the report.
     """
-    config, corpus_folder = studied(
-        study,
-        corpus=corpus,
-        scale=scale,
-        settings=settings,
-        proposer=proposer,
-        scheduler=scheduler,
-        warm_start=warm_start,
-        trials=trials,
-        hours=hours,
-        enough=enough,
-        epochs=epochs,
-        seeds=seeds,
-        lanes=lanes,
-        seed=seed,
-    )
+    config, corpus_folder = studied(study, given)
+    data_dir = given.pop("data_dir")
     with uncollected():  # these imports take seconds, so the study is checked first
         from skipstack.dashboards.commands.running import execution, finish
         from skipstack.search.api.planning.small_space import small_space
         from skipstack.search.api.run import begin
 
-    where = execution(**run)
+    where = execution(**given)
     path = free_name(Path("runs"), config.name) if out is None else out
     begun = begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder)
     if (small := small_space(config)) is not None:

@@ -1,15 +1,8 @@
 """``skipstack serve``: serves the predictions of a bundle over HTTP."""
 
-import typer
-
 from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, Hosts, Port
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.parts import need
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("serve")(serve)
 
 
 def serve(

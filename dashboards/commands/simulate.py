@@ -3,11 +3,11 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from skipstack.dashboards.commands.options import Code, Seed, Trials, whole
+from skipstack.dashboards.commands.options import Code, Seed, TextOrJson, Trials, number
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError, unknown
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 MOST_WORKERS = 10_000
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("simulate")(simulate)
-
-
 def simulate(
     studies: Annotated[list[Path], typer.Argument(help="The folders of one study or of several.", metavar="DIR")],
     schedulers: Annotated[
@@ -39,19 +34,9 @@ def simulate(
             "own, and none.",
         ),
     ] = None,
-    grace: Annotated[
-        int | None,
-        typer.Option(
-            help="No trial is stopped before this rung (median: before this epoch).", parser=whole, metavar="N"
-        ),
-    ] = None,
-    reduction: Annotated[
-        int | None, typer.Option(help="At each rung, one in N trials continues.", parser=whole, metavar="N")
-    ] = None,
-    keep: Annotated[
-        int | None,
-        typer.Option(help="For keep_best: how many trials continue after the first epoch.", parser=whole, metavar="N"),
-    ] = None,
+    grace: Annotated[int | None, number("No trial is stopped before this rung (median: before this epoch).")] = None,
+    reduction: Annotated[int | None, number("At each rung, one in N trials continues.")] = None,
+    keep: Annotated[int | None, number("For keep_best: how many trials continue after the first epoch.")] = None,
     proposers: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,18 +46,14 @@ def simulate(
             "own.",
         ),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(help=f"Trials that run at the same time, 1 to {MOST_WORKERS:,}.", parser=whole, metavar="N")
-    ] = 1,
+    workers: Annotated[int, number(f"Trials that run at the same time, 1 to {MOST_WORKERS:,}.")] = 1,
     trials: Trials = None,
     seed: Seed = None,
     repeat: Annotated[
         int,
-        typer.Option(
-            help="Simulate each setting with N seeds of the proposer; print medians, such as the epochs until the best "
-            "is found, and with how many seeds it is.",
-            parser=whole,
-            metavar="N",
+        number(
+            "Simulate each setting with N seeds of the proposer; print medians, such as the epochs until the best "
+            "is found, and with how many seeds it is."
         ),
     ] = 1,
     within: Annotated[
@@ -86,7 +67,7 @@ def simulate(
         bool, typer.Option("--extrapolate", help="Also replay stopped trials, as if they had kept their last score.")
     ] = False,
     code: Code = None,
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
+    form: TextOrJson = "text",
 ) -> None:
     """Replay a study under other schedulers or proposers.
 

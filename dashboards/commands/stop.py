@@ -2,27 +2,16 @@
 
 from typing import Annotated
 
-import typer
-
-from skipstack.dashboards.commands.options import StudyPath, whole
+from skipstack.dashboards.commands.options import StudyPath, number
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.counted import counted
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("stop")(stop)
 
 
 def stop(
     study: StudyPath,
     trial: Annotated[
         list[int] | None,
-        typer.Option(
-            help="End this trial at its next report; may be repeated. Left out: start no further trial.",
-            parser=whole,
-            metavar="N",
-        ),
+        number("End this trial at its next report; may be repeated. Left out: start no further trial."),
     ] = None,
 ) -> int:
     """Stop trials of a running study, or the study.

@@ -10,11 +10,6 @@ from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("sync")(sync)
-
-
 def sync(
     study: StudyPath,
     tracking_uri: Annotated[

@@ -10,11 +10,6 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.folder import StudyFolder
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command("upgrade")(upgrade)
-
-
 def upgrade(
     path: Annotated[Path, typer.Argument(help="A study, a bundle, or a folder of several.", metavar="DIR")],
 ) -> None:

@@ -98,7 +98,7 @@ def _block(block: Block, caption: str, address: AddressOf | None) -> Iterator[st
         case Heading():
             yield f"<h2>{escape(block.text)}</h2>"
         case Sentence():
-            yield f"<p{_class(block.style)}>{_with_code(block.text)}</p>"
+            yield f"<p{_class(block.style)}>{with_code(block.text)}</p>"
         case Listing(items=()):
             pass
         case Listing():
@@ -197,7 +197,7 @@ def _figures(named: Iterable[tuple[str, Picture]]) -> Iterator[str]:
     yield "</div>"
 
 
-def _with_code(text: str) -> str:
+def with_code(text: str) -> str:
     """The HTML of a text. Parts between backticks become code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 

@@ -4,7 +4,7 @@ Each format has one renderer (``text.py``, ``markdown.py``, ``latex.py``, ``html
 page and depends on no particular report.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -84,6 +84,21 @@ class Table:
     optional: tuple[str, ...] = ()
     tight: bool = False
     caption: str = ""
+
+
+def plain_table(
+    heading: str,
+    columns: Iterable[Column],
+    rows: Iterable[tuple[str, Iterable[str]]],
+    *,
+    code: bool = False,
+    optional: tuple[str, ...] = (),
+) -> Table:
+    """A table without sections, marks and styles. ``heading``: the heading of the subjects, in all formats. ``rows``:
+    the subject and the cells of each row. ``code``, ``optional``: as in ``TableRow`` and ``Table``.
+    """
+    found = (TableRow(names=(name,), label=name, cells=tuple(map(Cell, cells)), code=code) for name, cells in rows)
+    return Table(names=(heading,), columns=tuple(columns), rows=tuple(found), heading=heading, optional=optional)
 
 
 def captioned(table: Table, part: str) -> str:

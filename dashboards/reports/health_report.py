@@ -1,12 +1,11 @@
 """The report on corpora: sizes, tags and suspicious characters of each split, and faults that spoil comparisons."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from skipstack.dashboards.formats.page import (
     Block,
-    Cell,
     Column,
     Heading,
     Numbers,
@@ -14,7 +13,7 @@ from skipstack.dashboards.formats.page import (
     Report,
     Sentence,
     Table,
-    TableRow,
+    plain_table,
 )
 from skipstack.dashboards.reports.warned import lines
 from skipstack.dashboards.reports.wording import NONE
@@ -71,7 +70,8 @@ def _groups(corpus: Described, *, named: bool) -> Iterator[tuple[Block, ...]]:
 
 def _sizes(health: Health) -> Table:
     columns = [_column(name, split, health) for name, split in health.splits.items()]
-    return _table("size", {label: [column[label] for column in columns] for label in columns[0]})
+    rows = {label: [column[label] for column in columns] for label in columns[0]}
+    return plain_table("size", map(Column, SPLITS), rows.items())
 
 
 def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
@@ -110,7 +110,7 @@ def _tags(health: Health) -> Table:
     """The most frequent tags of the training split, and their share of the tags of each split."""
     splits = health.splits.items()
     rows = {tag: [_share(counts[name], split.tags) for name, split in splits] for tag, counts in health.tags.items()}
-    return _table("commonest tags", rows, code=True)
+    return plain_table("commonest tags", map(Column, SPLITS), rows.items(), code=True)
 
 
 def _notes(health: Health) -> Iterator[str]:
@@ -122,18 +122,6 @@ def _notes(health: Health) -> Iterator[str]:
             f"{character} (in {counted(tokens, 'token')})" for character, tokens in health.characters.items()
         )
         yield f"Suspicious characters: {found}."
-
-
-def _table(heading: str, rows: Mapping[str, Sequence[str]], *, code: bool = False) -> Table:
-    return Table(
-        names=(heading,),
-        columns=tuple(map(Column, SPLITS)),
-        rows=tuple(
-            TableRow(names=(label,), label=label, cells=tuple(map(Cell, cells)), code=code)
-            for label, cells in rows.items()
-        ),
-        heading=heading,
-    )
 
 
 def _share(part: int | None, whole: int) -> str:

@@ -1,10 +1,10 @@
 """The report of `skipstack inspect`: gates, choices of states, and gradients."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Table, TableRow
+from skipstack.dashboards.formats.page import Block, Column, Heading, Page, Report, Table, plain_table
 from skipstack.dashboards.reports.wording import NONE
 from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
@@ -70,15 +70,6 @@ def insight_report(sentences: Sequence[SentenceView]) -> Report:
     return Report(page=Page("", tuple(groups)), content=content)
 
 
-def _table(heading: str, columns: Iterable[Column], rows: Iterable[tuple[str, Sequence[str]]]) -> Table:
-    return Table(
-        names=(heading,),
-        heading=heading,
-        columns=tuple(columns),
-        rows=tuple(TableRow(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
-    )
-
-
 def _choices(sentence: SentenceView) -> Table:
     views = [(view.name, view.back) for view in sentence.layers if view.back is not None]
     tags = sentence.tags if len(sentence.tags) == len(sentence.words) else ("",) * len(sentence.words)
@@ -86,7 +77,7 @@ def _choices(sentence: SentenceView) -> Table:
         (word, [tag, *(str(back[place]) for _, back in views)])
         for place, (word, tag) in enumerate(zip(sentence.words, tags, strict=True))
     )
-    return _table("word", [Column("tag", justify="left"), *(Column(name) for name, _ in views)], rows)
+    return plain_table("word", [Column("tag", justify="left"), *(Column(name) for name, _ in views)], rows)
 
 
 def _gates(found: Sequence[Summary]) -> Table:
@@ -94,7 +85,7 @@ def _gates(found: Sequence[Summary]) -> Table:
     rows = (
         (each.name, [f"{each.gates[name]:.3f}" if name in each.gates else NONE for name in names]) for each in found
     )
-    return _table("layer", map(Column, names), rows)
+    return plain_table("layer", map(Column, names), rows)
 
 
 def _gradients(found: Sequence[Summary]) -> Table:
@@ -104,4 +95,4 @@ def _gradients(found: Sequence[Summary]) -> Table:
         (str(step + 1), [f"{shares[step]:.4f}" if step < len(shares) else NONE for shares in columns.values()])
         for step in range(steps)
     )
-    return _table("step", map(Column, columns), rows)
+    return plain_table("step", map(Column, columns), rows)

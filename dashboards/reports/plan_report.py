@@ -7,7 +7,6 @@ from typing import Any
 
 from skipstack.dashboards.formats.page import (
     Block,
-    Cell,
     Column,
     Heading,
     Listing,
@@ -15,7 +14,7 @@ from skipstack.dashboards.formats.page import (
     Report,
     Sentence,
     Table,
-    TableRow,
+    plain_table,
 )
 from skipstack.dashboards.reports.space_report import (
     axes_content,
@@ -148,18 +147,6 @@ def _roles(network: Content) -> str:
     return ", ".join(network["roles"])
 
 
-def _table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], optional: tuple[str, ...] = ()) -> Table:
-    """A table. ``headings``: the headings of the columns. ``rows``: the name and the cells of each row. ``optional``:
-    the columns that a narrow page may drop.
-    """
-    return Table(
-        names=("",),
-        columns=tuple(map(Column, headings)),
-        rows=tuple(TableRow(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
-        optional=optional,
-    )
-
-
 def _networks(content: Content) -> Table:
     headings = ("parameters", "state MB", "activations", "memory MB", "step ms", "epoch s")
     rows: list[tuple[str, Sequence[str]]] = []
@@ -174,7 +161,7 @@ def _networks(content: Content) -> Table:
             number(network["epoch_seconds"]),
         )
         rows.append((_roles(network), cells))
-    return _table(headings, rows, optional=("activations", "state MB", "step ms"))
+    return plain_table("", map(Column, headings), rows, optional=("activations", "state MB", "step ms"))
 
 
 def _forecasts(content: Content) -> Table:
@@ -194,7 +181,7 @@ def _forecasts(content: Content) -> Table:
             cells += [duration(each["elapsed_hours"], 3600)]
             cells += [number(each["trials_an_hour"])] if shares else []
         rows.append((CASES[each["case"]], cells))
-    return _table(headings, rows)
+    return plain_table("", map(Column, headings), rows)
 
 
 def _assumed(machine: Content, networks: Sequence[Content]) -> str:

@@ -34,8 +34,32 @@ def repeats_report(
 ) -> Report:
     """The report of one study. ``recorded``: the replayed trials. ``goal``: the score that counts as found.
     ``workers``: the number of trials side by side. ``settings``: the results of each simulated setting.
+
+    In the JSON, larger scores are better. ``until_found`` has quartiles over the seeds. A quartile is None if it falls
+    among seeds that had not found the best score when the simulation ended.
     """
-    content = _content(record, recorded, goal, workers, settings)
+    content: Content = {
+        **recorded_content(record, recorded),
+        "workers": workers,
+        "seeds": list(settings[0].seeds),
+        "trials": settings[0].trials,
+        "best": goal.best,
+        "within": goal.within,
+        "grid_epochs": goal.grid,
+        "early": BUDGET,
+        "settings": [
+            {
+                "proposer": each.proposer,
+                "scheduler": each.scheduler,
+                "epochs": asdict(each.epochs),
+                "until_found": asdict(each.until_found),
+                "found": each.found,
+                "regret_early": asdict(each.regret_early),
+                "regret_at_end": asdict(each.regret_at_end),
+            }
+            for each in settings
+        ],
+    }
     measure = record.measure
     title, *lines = recorded_lines(content)
     note = NOTE.format(within=size_of(goal.within, measure), best=measure.written(goal.best), budget=BUDGET)
@@ -58,36 +82,6 @@ def several(reports: Sequence[Report]) -> Report:
         groups.append((Heading("all studies"), _across(contents)))
         groups.append((Sentence(ALL, style="dim"),))
     return Report(page=Page("", tuple(groups)), content={"studies": contents})
-
-
-def _content(
-    record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
-) -> Content:
-    """The numbers of the report. Larger scores are better. ``until_found`` has quartiles over the seeds. A quartile is
-    None if it falls among seeds that had not found the best score when the simulation ended.
-    """
-    return {
-        **recorded_content(record, recorded),
-        "workers": workers,
-        "seeds": list(settings[0].seeds),
-        "trials": settings[0].trials,
-        "best": goal.best,
-        "within": goal.within,
-        "grid_epochs": goal.grid,
-        "early": BUDGET,
-        "settings": [
-            {
-                "proposer": each.proposer,
-                "scheduler": each.scheduler,
-                "epochs": asdict(each.epochs),
-                "until_found": asdict(each.until_found),
-                "found": each.found,
-                "regret_early": asdict(each.regret_early),
-                "regret_at_end": asdict(each.regret_at_end),
-            }
-            for each in settings
-        ],
-    }
 
 
 def _simulated(content: Content) -> str:

@@ -24,9 +24,20 @@ def simulation_report(
     outcomes: Sequence[Outcome],
 ) -> Report:
     """The report of one study simulated under several searches. ``recorded``: the replayed trials. ``workers``: the
-    number of trials side by side. ``outcomes``: the result of each search.
+    number of trials side by side. ``outcomes``: the result of each search. In the JSON, times are in seconds, and a
+    larger score is better.
     """
-    content = _content(record, recorded, workers, searches, outcomes)
+    epochs = record.study.space.base.epochs
+    content: Content = {
+        **recorded_content(record, recorded),
+        "proposer": searches[0].proposer.kind,
+        "seed": searches[0].seed,
+        "workers": workers,
+        "settings": [
+            {"proposer": search.proposer.kind, **_numbers(outcome), "epochs_without_stopping": outcome.trials * epochs}
+            for search, outcome in zip(searches, outcomes, strict=True)
+        ],
+    }
     note = (
         f"rank: among the {content['recorded_trials_with_score']:,} recorded trials that have a score, as far as each "
         "was trained then. Times are simulated from the recorded seconds of each epoch; epochs also as a share of what "
@@ -66,29 +77,6 @@ def recorded_lines(content: Content) -> Iterator[str]:
         ends = ", ".join(f"{number:,} {reason}" for reason, number in content["left_out"].items())
         hint = "" if set(content["left_out"]) <= {"failed"} else " (--extrapolate replays stopped trials, too)"
         yield f"left out, since their curves are incomplete: {ends}{hint}"
-
-
-def _content(
-    record: StudyRecord,
-    recorded: Recordings,
-    workers: int,
-    searches: Sequence[SearchConfig],
-    outcomes: Sequence[Outcome],
-) -> Content:
-    """The content of the report: the facts about the recorded trials, and the outcome of each simulated search. Times
-    are in seconds. Scores are signed so that larger is better.
-    """
-    epochs = record.study.space.base.epochs
-    return {
-        **recorded_content(record, recorded),
-        "proposer": searches[0].proposer.kind,
-        "seed": searches[0].seed,
-        "workers": workers,
-        "settings": [
-            {"proposer": search.proposer.kind, **_numbers(outcome), "epochs_without_stopping": outcome.trials * epochs}
-            for search, outcome in zip(searches, outcomes, strict=True)
-        ],
-    }
 
 
 def _numbers(outcome: Outcome) -> Content:

@@ -38,33 +38,23 @@ def study_report(
     The warnings about the study stand below the verdict. Raises UserError if only confirmed rows are requested and
     there are none.
     """
-    found = _report(frames, against, by, confirmed=confirmed, randomise=randomise, folder=folder)
-    return warned(found, frames.warnings)
-
-
-def _report(
-    frames: "StudyFrames",
-    against: "NamedTable | None",
-    by: Sequence[str],
-    *,
-    confirmed: bool,
-    randomise: bool,
-    folder: str,
-) -> Report:
     if against is not None:
         from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
         from skipstack.search.analysis.confirmation.against import compare
 
         compared = comparison_report(compare(frames.record, *against, randomise=randomise))
-        return replace(compared, page=replace(compared.page, whole=command(folder, "--against", against[0])))
-    tables: Tables = []
+        whole = replace(compared.page, whole=command(folder, "--against", against[0]))
+        return warned(replace(compared, page=whole), frames.warnings)
+    tables: Tables = ()
     if frames.fixed and not by:
         from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 
-        tables = list(confirmed_tables(frames.record, randomise=randomise))
+        tables = confirmed_tables(frames.record, randomise=randomise)
     if confirmed:
-        return _confirmed(frames, [each for each in tables if each[1].confirmed], folder)
-    return whole_report(frames.exploration(by), tables, by, folder=folder)
+        found = _confirmed(frames, [each for each in tables if each[1].confirmed], folder)
+    else:
+        found = whole_report(frames.exploration(by), tables, by, folder=folder)
+    return warned(found, frames.warnings)
 
 
 def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), *, folder: str = DIR) -> Report:

@@ -61,11 +61,11 @@ def size_of(deviation: Scalar, measure: Measure) -> str:
     return scored(deviation, measure).lstrip("-")
 
 
-def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
+def with_error(mean: Scalar, error: Scalar, measure: Measure) -> str:
     """A mean with its error as text, such as ``96.41 ± 0.12``. A missing error is printed as –, padded so that means
     stay aligned. If the mean is missing, the text is –.
     """
-    return f"{scored(mean, measure, sign)} ± {_error(error, measure)}" if isinstance(mean, float) else NONE
+    return f"{scored(mean, measure)} ± {_error(error, measure)}" if isinstance(mean, float) else NONE
 
 
 def gained(gain: Scalar, half: Scalar, measure: Measure) -> str:

@@ -32,7 +32,7 @@ from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.section import Section
 from skipstack.dashboards.web.snapshot import version_of
 from skipstack.dashboards.web.studies_page import studies_page
-from skipstack.dashboards.web.study_folders import all_studies
+from skipstack.dashboards.web.study_folders import studies_below
 from skipstack.dashboards.web.trial_page import trial_page
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
@@ -90,7 +90,7 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
     def view_of(request: Request) -> View:
         query = {name: tuple(request.query_params.getlist(name)) for name in request.query_params}
         acts = may_act(request, token) and query.get("study", ("",))[-1] not in received
-        return View(request.url.path, all_studies(folders, received), query, acts=acts)
+        return View(request.url.path, {**studies_below(folders), **received}, query, acts=acts)
 
     def page(request: Request) -> Response:
         view = view_of(request)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
-from skipstack.dashboards.formats.html import AddressOf, as_elements
+from skipstack.dashboards.formats.html import AddressOf, as_elements, with_code
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import all_visible
 from skipstack.dashboards.reports.pictures.picture import Drawn
@@ -33,7 +33,7 @@ def heading(text: str, *, level: int = 2, note: str = "") -> str:
 
 def sentence(text: str, *, pale: bool = False) -> str:
     """A sentence, with text between backticks as code. ``pale``: whether it is a note on a nearby element."""
-    return f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>"
+    return f"<p{' class=pale' if pale else ''}>{with_code(visible(text))}</p>"
 
 
 def verdict(said: str, answers: Sequence[str] = ()) -> str:
@@ -44,7 +44,7 @@ def verdict(said: str, answers: Sequence[str] = ()) -> str:
 
 def empty(text: str) -> str:
     """A placeholder for a missing element. The text says what belongs there, and why it is missing."""
-    return f'<p class="empty">{_with_code(text)}</p>'
+    return f'<p class="empty">{with_code(visible(text))}</p>'
 
 
 def metrics(numbers: Mapping[str, str]) -> str:
@@ -251,7 +251,3 @@ def drawing_of(config: "Subject", title: str) -> str:
 
 def _option(value: str, text: str, chosen: bool) -> str:
     return f'<option value="{shown(value)}"{" selected" if chosen else ""}>{shown(text)}</option>'
-
-
-def _with_code(text: str) -> str:
-    return re.sub("`([^`]+)`", r"<code>\1</code>", shown(text))

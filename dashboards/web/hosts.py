@@ -6,14 +6,11 @@ server were the page's own. The browser still sends the foreign name as ``Host``
 that is not allowed is answered with status 403.
 """
 
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Final
 from urllib.parse import urlsplit
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Message, Receive, Send], Awaitable[None]]
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """The names of this machine, which are always allowed."""
@@ -21,20 +18,19 @@ LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 REFUSED: Final = b'{"error":"that name is not served (allowed: localhost, 127.0.0.1, --host NAME)"}\n'
 
 
-def only_for(application: Application, hosts: Collection[str] = ()) -> Application:
+def only_for(application: ASGIApp, hosts: Collection[str] = ()) -> ASGIApp:
     """Wrap an ASGI application so that it answers only requests to names in ``LOCAL`` or ``hosts``."""
     named = frozenset(host.lower() for host in hosts)
 
-    async def guarded(scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or is_allowed(scope["headers"], named):
-            await application(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await receive()
-            await send({"type": "websocket.close"})  # before the connection is accepted, so the server answers 403
-        else:
-            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(REFUSED))]
-            await send({"type": "http.response.start", "status": 403, "headers": headers})
-            await send({"type": "http.response.body", "body": REFUSED})
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        answer: ASGIApp = application
+        if scope["type"] in ("http", "websocket") and not is_allowed(scope["headers"], named):
+            from starlette.responses import Response  # slow to import
+            from starlette.websockets import WebSocketClose
+
+            http = scope["type"] == "http"
+            answer = Response(REFUSED, 403, media_type="application/json") if http else WebSocketClose()
+        await answer(scope, receive, send)
 
     return guarded
 

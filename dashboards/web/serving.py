@@ -12,12 +12,15 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
-from skipstack.dashboards.web.hosts import Application, only_for
+from skipstack.dashboards.web.hosts import only_for
 from skipstack.dashboards.web.page_names import TOKEN
 from skipstack.data.basis.errors import UserError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 HOST: Final = "127.0.0.1"
 """The address to listen on, which only this machine can reach."""
@@ -78,7 +81,7 @@ def address_of(listener: socket.socket) -> str:
     return f"http://{HOST}:{listener.getsockname()[1]}"
 
 
-def serve_until_interrupted(application: Application, listener: socket.socket, hosts: Sequence[str]) -> None:
+def serve_until_interrupted(application: "ASGIApp", listener: socket.socket, hosts: Sequence[str]) -> None:
     """Serve an application on a socket until Ctrl-C, to this machine and to proxies with the names ``hosts``."""
     import uvicorn
 

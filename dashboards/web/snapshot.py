@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from skipstack.dashboards.formats.page import Report
     from skipstack.search.analysis.exploration.exploration import Exploration
     from skipstack.search.analysis.study_frames import StudyFrames
+    from skipstack.search.analysis.verdict.of_study import Tables
     from skipstack.search.analysis.verdict.verdicts import Verdict
     from skipstack.search.study.record.study_record import StudyRecord
 
@@ -59,18 +60,22 @@ class Snapshot:
 
     @cached_property
     def _found(self) -> "Verdict":
-        from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
         from skipstack.search.analysis.verdict.of_study import verdict
 
-        tables = list(confirmed_tables(self.record)) if self.frames.fixed else []
-        return verdict(self.explored, tables)
+        return verdict(self.explored, self._tables)
+
+    @cached_property
+    def _tables(self) -> "Tables":
+        from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+
+        return confirmed_tables(self.record) if self.frames.fixed else ()
 
     @cached_property
     def confirmed(self) -> "list[Report]":
         """The reports of the confirmed tables, which take longer to make than the page that shows them."""
-        from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
+        from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 
-        return list(confirmed_reports(self.record)) if self.frames.fixed else []
+        return [ablated_report(*each) for each in self._tables]
 
     @property
     def ranked(self) -> list[int]:

@@ -1,7 +1,7 @@
 """Finds the studies below folders, and names them so that an address still leads to its study another day."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from skipstack.search.study.record.folder import StudyFolder
@@ -15,11 +15,6 @@ def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
     path.
     """
     return dict(sorted((_name(path), path) for folder in folders for path in _below(folder)))
-
-
-def all_studies(folders: Sequence[Path], received: Mapping[str, Path]) -> dict[str, Path]:
-    """The studies below ``folders``, and those ``received`` from MLflow, by name or MLflow address."""
-    return {**studies_below(folders), **received}
 
 
 def _name(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Reads a study as pandas frames, with its config and measure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
@@ -147,11 +147,8 @@ class StudyFrames:
             base=self.base,
             baseline=self.baseline,
             by=by,
-            enough=self.enough,
-            over=self.over,
-            lost=self.lost,
-            finished=self.searched,
         )
+        found = replace(found, enough=self.enough, over=self.over, lost=self.lost, finished=self.searched)
         known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
             found.__dict__[IMPORTANCES] = known  # the value of its cached property ``importances``

@@ -11,7 +11,8 @@ nodes of the three mean squares: of seeds, of sentences and of the rest; X combi
 """
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -135,22 +136,12 @@ def seeds_needed(noise: Noise, difference: float, *, sentences: int, questions: 
     def enough(seeds: int) -> bool:
         return smallest_difference(noise, seeds=seeds, sentences=sentences, questions=questions) <= difference
 
-    return _fewest(enough)
-
-
-def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest number of seeds, from 2 on, for which ``enough`` returns True; None if it exceeds
-    ``MOST_SEEDS``. ``enough`` must also return True for every larger number.
-    """
     low, high = 1, 2
     while not enough(high):
         if high >= MOST_SEEDS:
             return None
         low, high = high, min(2 * high, MOST_SEEDS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high), True, key=enough)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from html import unescape
+from itertools import starmap
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from rich.cells import cell_len
 
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
-from skipstack.dashboards.reports.confirmation.reports import confirmed_reports, confirmed_tables, in_order
+from skipstack.dashboards.reports.confirmation.reports import confirmed_tables, in_order
 from skipstack.dashboards.reports.confirmation.studies_report import NOTHING, studies_report
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.designs import by_design
@@ -205,7 +207,7 @@ def of_one_seed() -> StudyRecord:
 
 @pytest.mark.slow
 def test_one_seed_confirms_nothing_and_its_table_says_so() -> None:
-    (report,) = confirmed_reports(of_one_seed())
+    (report,) = starmap(ablated_report, confirmed_tables(of_one_seed()))
     title = "made-up on grammar: measured on test with one seed, not confirmed"
     for form in ("text", "html", "latex", "markdown"):
         assert title in render(report, form, width=120)
@@ -214,7 +216,7 @@ def test_one_seed_confirms_nothing_and_its_table_says_so() -> None:
 
 def test_what_is_confirmed_stands_before_what_is_not() -> None:
     record, several = of_one_seed(), record_of(CONFIG, *trials())
-    alone, confirmed_one = next(confirmed_tables(record)), next(confirmed_tables(several))
+    alone, confirmed_one = confirmed_tables(record)[0], confirmed_tables(several)[0]
     assert [table.confirmed for _, table in in_order([alone, confirmed_one])] == [True, False]
 
 
@@ -235,7 +237,7 @@ def test_a_study_of_one_config_has_its_score_with_an_interval_and_nothing_to_com
     config = study({}, proposer="grid", scheduler="none", seeds=SEEDS)
     (base,) = (event for event in trials() if event.kind == "tested" and event.trial == 0)
     events: list[Event] = [proposed(config, 0, {}), reported(0, 1, 0.7, 0.7, 0.71), ended(0), base]
-    (report,) = confirmed_reports(record_of(config, *events))
+    (report,) = starmap(ablated_report, confirmed_tables(record_of(config, *events)))
     text = " ".join(render(report, "text", full=True).split())
     assert "test % base 67.94 ± 4.56 ±: half of the 95 % interval, which holds the chance of 3 seeds and 60" in text
     assert "gain" not in text

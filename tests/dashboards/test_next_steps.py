@@ -178,7 +178,7 @@ def test_what_takes_long_is_said_and_what_does_not_is_not(monkeypatch: pytest.Mo
 def test_mlflow_is_shown_what_was_printed_which_is_what_the_folder_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skipstack.dashboards.reports.exploration.report.search_pictures", lambda _: ())
+    monkeypatch.setattr("skipstack.dashboards.reports.exploration.report.search_charts", lambda _: ())
     folder = open_toy(tmp_path / "study", toy_study(3))
     record = run_toy(folder)
     known, read = published(record, folder, exploration_of(record)), published(read_study(folder.path), folder)

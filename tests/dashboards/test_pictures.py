@@ -13,8 +13,9 @@ from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.studies_report import studies_report
 from skipstack.dashboards.reports.exploration.report import exploration_report
-from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures, confirmed_pictures
-from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
+from skipstack.dashboards.reports.pictures.picture import pictured
+from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
 from skipstack.search.analysis.confirmation.studies import compare_studies
@@ -34,7 +35,7 @@ HEADINGS = [
 
 
 def of_search(seen: Exploration) -> dict[str, Picture]:
-    found = search_pictures(seen)
+    found = pictured(search_charts(seen))
     assert [picture.heading for picture in found] == HEADINGS
     return {picture.heading: picture for picture in found}
 
@@ -84,21 +85,21 @@ ROWS = [
 
 
 def test_what_was_confirmed_is_drawn_as_that_with_or_without_intervals() -> None:
-    (picture,) = confirmed_pictures("confirmed", ROWS, MEASURES["accuracy"])
+    (picture,) = pictured(confirmed_charts("confirmed", ROWS, MEASURES["accuracy"]))
     assert picture.about == "Of 2 changes, 0 help and 0 harm beyond chance."
-    (marked,) = confirmed_pictures("confirmed", [*ROWS[:1], {**ROWS[1], "marked": True}], MEASURES["accuracy"])
+    (marked,) = pictured(confirmed_charts("confirmed", [*ROWS[:1], {**ROWS[1], "marked": True}], MEASURES["accuracy"]))
     assert marked.about == "Of 1 change, 1 helps and 0 harm beyond chance."
     assert "gain in accuracy (points; + helps)" in picture.svg
     assert ">over the base<" in picture.svg
-    (nothing,) = confirmed_pictures("confirmed", ROWS[:1], MEASURES["accuracy"])
+    (nothing,) = pictured(confirmed_charts("confirmed", ROWS[:1], MEASURES["accuracy"]))
     assert nothing.about == "no row has a gain over another one"
 
 
 def test_a_papers_rows_are_drawn_beside_ours() -> None:
-    (picture,) = compared_pictures(ROWS, MEASURES["perplexity"], "test")
+    (picture,) = pictured([compared_chart(ROWS, MEASURES["perplexity"], "test")])
     assert picture.about.startswith("1 of 1 gains have the sign of the paper's")
     assert "(+ helps, and lowers it)" in picture.svg
-    (nothing,) = compared_pictures(ROWS[2:], MEASURES["accuracy"], "dev")
+    (nothing,) = pictured([compared_chart(ROWS[2:], MEASURES["accuracy"], "dev")])
     assert nothing.about == "no row has a gain both in the paper and here"
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from skipstack.dashboards.formats.page import FoldedPart, Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.dashboards.reports.next_step import after_ablation, whole_report
-from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
+from skipstack.dashboards.reports.pictures.picture import pictured
+from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
 from skipstack.dashboards.reports.wording import NONE, duration
 from skipstack.data.basis.counted import counted
@@ -40,7 +41,7 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
             details=(*report.page.details, *walked_path),
         ),
         content={**report.content, "verdict": {"kind": KINDS[type(verdict)], "sentence": said, "answers": told}},
-        pictures=lambda: (*report.pictures(), *trend_pictures(record)),
+        pictures=lambda: (*report.pictures(), *pictured(trend_charts(record))),
     )
 
 

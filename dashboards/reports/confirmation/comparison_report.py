@@ -1,8 +1,7 @@
 """The report that compares a study with a paper's table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from skipstack.dashboards.formats.page import (
@@ -16,7 +15,7 @@ from skipstack.dashboards.formats.page import (
     Table,
     TableRow,
 )
-from skipstack.dashboards.reports.confirmation.confirmation_report import rows_by_themselves
+from skipstack.dashboards.reports.confirmation.confirmation_report import Writer, rows_by_themselves
 from skipstack.dashboards.reports.confirmation.estimates import (
     MARK,
     best_scores,
@@ -24,14 +23,12 @@ from skipstack.dashboards.reports.confirmation.estimates import (
     gain_text,
     meaning,
 )
-from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart
+from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.wording import NONE, heading_of, scored, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison
-
-Writer = Callable[[Numbers, Measure], str]
-"""A function that writes a cell from the numbers of its row and the measure."""
 
 DISAGREES = "≠"
 """Marks a row in which our gain is beyond chance, and has the opposite sign of the paper's."""
@@ -47,7 +44,7 @@ def comparison_report(comparison: PaperComparison) -> Report:
         content=_content(comparison, records),
         records=records,
         names=list(records[0]),
-        pictures=partial(compared_pictures, records, comparison.measure, comparison.split),
+        pictures=lambda: pictured([compared_chart(records, comparison.measure, comparison.split)]),
     )
 
 

@@ -28,7 +28,8 @@ from skipstack.dashboards.reports.confirmation.estimates import (
     p_text,
 )
 from skipstack.dashboards.reports.confirmation.together import interaction_numbers, together
-from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
+from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_charts
+from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.wording import NONE, gained, heading_of, scored, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
@@ -85,7 +86,7 @@ def confirmation_report(confirmation: Confirmation) -> Report:
         },
         records=records,
         names=list(records[0]),
-        pictures=partial(confirmed_pictures, title, records, measure),
+        pictures=lambda: pictured(confirmed_charts(title, records, measure)),
     )
 
 

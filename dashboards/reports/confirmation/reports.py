@@ -5,43 +5,28 @@ from dataclasses import replace
 from functools import partial
 
 from skipstack.dashboards.formats.page import Block, FoldedPart, Heading, Page, Picture, Report, unfolded
-from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.search.analysis.confirmation.ablated import ablated
-from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
+from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
 
 
-def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
-    """Yield each table of rows that were fixed in advance, with the record of the study or ablation that trained them.
+def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Tables:
+    """Return each table of rows that were fixed in advance, with the record of the study or ablation that trained them.
 
     Tables with one seed confirm nothing, and come last.
     """
-    yield from in_order(list(_tables(record, randomise=randomise)))
+    designed = by_design(record, randomise=randomise)
+    found = [] if designed is None or designed.rows[0].trial is None else [(record, designed)]
+    for number, each in whole_ablations(record).items():
+        found.append((each, replace(ablated(each, randomise=randomise), ablation=number)))
+    return in_order(found)
 
 
 def in_order(tables: Tables) -> Tables:
     """Move the tables that confirm nothing to the end, and keep the order otherwise."""
     return sorted(tables, key=lambda each: not each[1].confirmed)
-
-
-def _tables(record: StudyRecord, *, randomise: bool) -> Iterator[tuple[StudyRecord, Confirmation]]:
-    designed = by_design(record, randomise=randomise)
-    if designed is not None and designed.rows[0].trial is not None:
-        yield record, designed
-    for number, each in whole_ablations(record).items():
-        yield each, replace(ablated(each, randomise=randomise), ablation=number)
-
-
-def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bool = False) -> Iterator[Report]:
-    """Yield a report for each table of rows that were fixed in advance; none if the study only explored.
-
-    ``alone``: skip the tables that confirm nothing.
-    """
-    for own, table in confirmed_tables(record, randomise=randomise):
-        if table.confirmed or not alone:
-            yield ablated_report(own, table)
 
 
 def first_shown(tables: Tables) -> int | None:

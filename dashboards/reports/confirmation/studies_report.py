@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from functools import partial
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Sentence, Table, TableRow
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmed_table
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers, meaning
-from skipstack.dashboards.reports.pictures.studies_pictures import studies_pictures
+from skipstack.dashboards.reports.pictures.picture import pictured
+from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
 from skipstack.dashboards.reports.wording import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
@@ -49,7 +49,7 @@ def studies_report(studies: Studies) -> Report:
         },
         records=records,
         names=list(confirmed_numbers(ConfirmedRow(label="", section="", is_reference=False))),
-        pictures=partial(studies_pictures, records, studies.budgets, studies.measure),
+        pictures=lambda: pictured(studies_charts(records, studies.budgets, studies.measure)),
     )
 
 

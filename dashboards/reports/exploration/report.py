@@ -23,7 +23,8 @@ from skipstack.dashboards.reports.exploration.table import (
     table,
 )
 from skipstack.dashboards.reports.next_step import DIR, next_step, whole_report
-from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
+from skipstack.dashboards.reports.pictures.picture import pictured
+from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
 from skipstack.dashboards.reports.wording import (
     NONE,
@@ -107,7 +108,7 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
         names=list(
             numbers_of(ValueRow(axis="", value="", trials=0, scored=0, reported=dict.fromkeys(seen.seen.reported)))
         ),
-        pictures=lambda: [replace(each, folded=True) for each in search_pictures(seen)],
+        pictures=lambda: [replace(each, folded=True) for each in pictured(search_charts(seen))],
     )
 
 

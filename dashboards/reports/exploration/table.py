@@ -100,28 +100,27 @@ def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") ->
     ``records``: the numbers of all rows, of which the three are selected. ``caption``: sentences on the study.
     """
     shown = [column for column in COLUMNS if column.heading in HEADLINE]
-    return Table(
-        names=("config", "trial"),
-        columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in shown),
-        rows=tuple(_row(record, measure, shown) for record in records if record["axis"] in WHOLE),
-        optional=tuple(heading_of(name, measure) for name in OPTIONAL),
-        tight=True,
-        caption=caption,
-    )
+    return _table(("config", "trial"), shown, [each for each in records if each["axis"] in WHOLE], measure, caption)
 
 
-def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
+def table(records: Sequence[Numbers], measure: Measure) -> Table:
     """The table of all values of all axes.
 
-    ``records``: the numbers of all rows, of which the rows of values are selected. ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, of which the rows of values are selected.
     """
     of_axes = [record for record in records if record["axis"] not in WHOLE]
     none = all(record["confirmed"] is None for record in of_axes)
     shown = [column for column in COLUMNS if not (none and column == CONFIRMED)]
+    return _table(("axis", "value"), shown, of_axes, measure)
+
+
+def _table(
+    names: tuple[str, ...], shown: Sequence[Column], records: Sequence[Numbers], measure: Measure, caption: str = ""
+) -> Table:
     return Table(
-        names=("axis", "value"),
+        names=names,
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in shown),
-        rows=tuple(_row(record, measure, shown) for record in of_axes),
+        rows=tuple(_row(record, measure, shown) for record in records),
         optional=tuple(heading_of(name, measure) for name in OPTIONAL),
         tight=True,
         caption=caption,

@@ -1,4 +1,4 @@
-"""The pictures of confirmed rows: their gains with intervals, alone or beside a paper's gains.
+"""The charts of confirmed rows: their gains with intervals, alone or beside a paper's gains.
 
 All intervals are corrected for several comparisons, in agreement with the marks.
 """
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skipstack.dashboards.formats.page import Numbers, Picture
-from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.formats.page import Numbers
+from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.differences import Split
 
@@ -16,15 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
-    """A picture of the rows' gains. With several corpora, a picture of the means comes first, and then a picture for
+def confirmed_charts(heading: str, records: Sequence[Numbers], measure: Measure) -> Iterator[Drawn]:
+    """Yield a chart of the rows' gains. With several corpora, a chart of the means comes first, and then a chart for
     each corpus. ``records``: the numbers of the rows.
     """
-    return pictured(confirmed_charts(heading, records, measure))
-
-
-def confirmed_charts(heading: str, records: Sequence[Numbers], measure: Measure) -> Iterator[Drawn]:
-    """Yield the charts of ``confirmed_pictures``."""
     from skipstack.dashboards.charts.effects import effects
 
     *corpora, last = dict.fromkeys(numbers.get("corpus") for numbers in records) or [None]
@@ -58,13 +53,8 @@ def gains_of(records: Sequence[Numbers]) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split) -> tuple[Picture, ...]:
-    """A picture of the paper's gains beside ours. ``records``: the numbers of the rows."""
-    return pictured([compared_chart(records, measure, split)])
-
-
 def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -> Drawn:
-    """The chart of ``compared_pictures``."""
+    """The chart of the paper's gains beside ours. ``records``: the numbers of the rows."""
     import pandas as pd
 
     from skipstack.dashboards.charts.papers import against_paper

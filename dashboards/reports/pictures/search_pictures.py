@@ -1,12 +1,11 @@
-"""The pictures of a search. In place of an empty chart, a sentence gives the reason."""
+"""The charts of a search. In place of an empty chart, a sentence gives the reason."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from skipstack.dashboards.formats.page import Picture
-from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.spaces.short_names import names_by_path
 from skipstack.spaces.side_effects import with_effects
 
@@ -21,13 +20,8 @@ UNTOLD = "it takes more trials"
 BY_CHANCE = "no pair of values stands out from what pairs have by chance"
 
 
-def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
-    """The pictures of a search, in reading order."""
-    return pictured(search_charts(exploration))
-
-
 def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
-    """The charts of a search, drawn on demand."""
+    """The charts of a search, in reading order, drawn on demand."""
     return chain((search_chart(heading, exploration) for heading in CHARTS), objective_charts(exploration))
 
 
@@ -50,8 +44,8 @@ def objective_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 def search_chart(heading: str, exploration: "Exploration") -> Drawn:
     """The chart under this heading. The other charts are not computed."""
-    wide = heading in ("Effects of values", "Pairs of axes")
-    return Drawn(heading, CHARTS[heading](exploration), wide=wide)
+    few = _too_few(exploration) if heading in COMPARING else ""
+    return Drawn(heading, few or CHARTS[heading](exploration), wide=heading in ("Effects of values", "Pairs of axes"))
 
 
 def _effects(exploration: "Exploration") -> "Draw":
@@ -59,8 +53,6 @@ def _effects(exploration: "Exploration") -> "Draw":
     from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
     from skipstack.search.analysis.exploration.table import named
 
-    if few := _too_few(exploration):
-        return few
     table, short = exploration_frame(exploration), names_by_path(exploration.domains)
     shown = {named(axis): name for axis, name in short.items()}
     of_axes = table["axis"].isin(list(shown)) & table["effect"].notna()
@@ -82,8 +74,6 @@ def _effects(exploration: "Exploration") -> "Draw":
 def _importance(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.importance import importance
 
-    if few := _too_few(exploration):
-        return few
     frame, short = exploration.importances, names_by_path(exploration.domains)
     order = {axis: place for place, axis in enumerate(short)}
     named = frame.sort_values("axis", key=lambda axes: axes.map(order)).assign(
@@ -96,8 +86,6 @@ def _pairs(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.pairs import pairs
     from skipstack.search.analysis.exploration.exploration_frame import pairs as pairs_frame
 
-    if few := _too_few(exploration):
-        return few
     every = pairs_frame(exploration)
     apart = every["stands_out"].astype(bool).groupby([every["axis_one"], every["axis_two"]]).transform("any")
     if not apart.any():
@@ -138,8 +126,6 @@ def _parameters(exploration: "Exploration") -> "Draw":
 def _budgets(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.budgets import expected_best
 
-    if few := _too_few(exploration):
-        return few
     own, budgets = exploration.measure.score(1.0), exploration.budgets
     frame = budgets.assign(expected_best=own * budgets["expected_best"])
     return partial(expected_best, frame, exploration.measure) if len(frame) > 1 else UNTOLD
@@ -165,9 +151,12 @@ CHARTS: Final[Mapping[str, Callable[["Exploration"], Draw]]] = {
     "Importance of axes": _importance,
     "Pairs of axes": _pairs,
     "Learning curves": _curves,
-    "Score and training time": lambda exploration: _too_few(exploration) or partial(_costs, exploration, "seconds"),
+    "Score and training time": lambda exploration: partial(_costs, exploration, "seconds"),
     "Trials at each rung": _survival,
     "Score and parameters": _parameters,
     "Expected best": _budgets,
 }
 """The functions that make the charts from the exploration of a search, by heading, in reading order."""
+
+COMPARING: Final = {*CHARTS} - {"Learning curves", "Trials at each rung", "Score and parameters"}
+"""The charts that compare trials, which takes two."""

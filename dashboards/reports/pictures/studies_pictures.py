@@ -1,29 +1,24 @@
-"""The pictures that compare studies: rows confirmed in more than one of them, and their explorations."""
+"""The charts that compare studies: rows confirmed in more than one of them, and their explorations."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skipstack.dashboards.formats.page import Numbers, Picture
+from skipstack.dashboards.formats.page import Numbers
 from skipstack.dashboards.reports.pictures.confirmed_pictures import gains_of
-from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.data.tasks.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def studies_pictures(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Picture, ...]:
-    """The pictures of several studies.
+def studies_charts(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Drawn, ...]:
+    """The charts that compare several studies, drawn on demand.
 
     ``records``: the numbers of the confirmed rows. ``budgets``: for each study and several numbers of trials, the
     expected best score of that many trials, and the epochs that they take. ``measure``: the measure of all studies.
     """
-    return pictured(studies_charts(records, budgets, measure))
-
-
-def studies_charts(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Drawn, ...]:
-    """The charts of ``studies_pictures``, drawn on demand."""
     return (_confirmed(records, measure), _explored(budgets, measure))
 
 

@@ -1,22 +1,18 @@
-"""The pictures of scores along each numeric axis of a study whose trials were fixed in advance."""
+"""The charts of scores along each numeric axis of a study whose trials were fixed in advance."""
 
 from collections.abc import Iterator
 from functools import partial
 
-from skipstack.dashboards.formats.page import Picture
-from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.search.analysis.confirmation.trends import trends_of
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.short_names import names_by_path
 
 
-def trend_pictures(record: StudyRecord) -> tuple[Picture, ...]:
-    """A picture of the scores along each numeric axis; none if the study chose its trials by scores."""
-    return pictured(trend_charts(record))
-
-
 def trend_charts(record: StudyRecord) -> Iterator[Drawn]:
-    """Yield the charts of ``trend_pictures``, each drawn on demand."""
+    """Yield a chart of the scores along each numeric axis, drawn on demand; none if the study chose its trials by
+    scores.
+    """
     found = trends_of(record)
     if not found:
         return

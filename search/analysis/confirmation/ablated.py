@@ -3,7 +3,7 @@
 A row measures what a winner or a change adds. Its reference is another row, usually one change away from it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
@@ -11,17 +11,13 @@ from skipstack.search.analysis.ablation.comparisons import mean_of, own_roles
 from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import TAKEN_BACK, label, reference
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
-from skipstack.search.analysis.confirmation.confirmation import (
-    ConfirmedRow,
-    RowToConfirm,
-    confirm,
-    reach,
-)
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm, reach
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.events import AblationPlanned, Role, RoleKind
 from skipstack.search.statistics.estimates import Estimate, mean_over_corpora
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
 
 
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
@@ -59,7 +55,8 @@ def compared_rows(record: StudyRecord) -> list[RowToConfirm]:
     """Return the rows of an ablation's confirmed table, in the order of the table."""
     assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
-    return [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]
+    trials = {(each.corpus, canonical_json(each.row.point)): each.trial for each in trained}
+    return [_row(record, record.plan, role, each, trials) for role, each in questions(trained)]
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
@@ -81,17 +78,16 @@ def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
 
 
 def _row(
-    record: StudyRecord, planned: AblationPlanned, role: Role, row: TrainedRow, others: Sequence[TrainedRow]
+    record: StudyRecord,
+    planned: AblationPlanned,
+    role: Role,
+    row: TrainedRow,
+    trials: Mapping[tuple[str, str], TrialRecord | None],
 ) -> RowToConfirm:
+    """Return a row with its reference. ``trials``: the trials of all rows by corpus and the JSON of the row's point."""
     named, compared = label(record.space, planned, role), reference(planned, role)
-    beside = [
-        other.trial
-        for other in others
-        if compared is not None
-        and other.corpus == row.corpus
-        and canonical_json(other.row.point) == canonical_json(compared.point)
-    ]
-    other, taken_back = beside[0] if beside else None, role.kind in TAKEN_BACK
+    other = None if compared is None else trials.get((row.corpus, canonical_json(compared.point)))
+    taken_back = role.kind in TAKEN_BACK
     return RowToConfirm(
         label=named.name,
         over=named.over,

@@ -57,7 +57,7 @@ def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
         return _over_calls(scores, trial.replicates, split)
     units_RUC, documents = _units(counts_RSC, trial.documents)
     estimate = over_sentences_too(_mean(scores), pseudo_values(units_RUC, scores_of(trial.measure)))
-    return _known(_of_sentences(estimate, counts_RSC, documents), trial.measure, counts_RSC)
+    return _of_sentences(estimate, trial.measure, counts_RSC, documents)
 
 
 def difference(
@@ -87,7 +87,7 @@ def difference(
     if counts is not None:
         (*tables, documents) = _tables(trial, reference, counts)
         estimate = over_sentences_too(value, *([tables[0] - tables[1]] if shared else tables), scale=scale)
-        return _known(_of_sentences(estimate, counts[0], documents), trial.measure, counts[0])
+        return _of_sentences(estimate, trial.measure, counts[0], documents)
     if shared:
         return _over_calls({seed: ours[seed] - theirs[seed] for seed in shared}, trial.replicates, split, scale)
     return Estimate(value=value, seeds=min(map(len, seeds)), why="no seed in common, and no counts by sentence")
@@ -117,7 +117,7 @@ def interaction(
     assert counts_RSC is not None, "there is a table of them"
     documents = apart[0].shape[1] != counts_RSC.shape[1]
     estimate = over_sentences_too(_mean(values), apart[0] - apart[1], scale=scale)
-    return _known(_of_sentences(estimate, counts_RSC, documents), both.measure, counts_RSC)
+    return _of_sentences(estimate, both.measure, counts_RSC, documents)
 
 
 def size_of(trial: TrialRecord, reference: TrialRecord, split: Split) -> float | None:
@@ -132,9 +132,7 @@ def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
 
     None if the trials share no seed, or have no counts of the same sentences.
     """
-    shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
-    found = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
-    if found is None:
+    if (found := _on_shared_seeds(trial, reference)) is None:
         return None
     source = generator(0, "randomisation", trial.number, reference.number)
     return over_sentences(*found, scores_of(trial.measure), source)
@@ -146,9 +144,7 @@ def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | Non
     The table has a row for each shared seed and a column for each sentence. If both trials have the same documents, it
     has a column for each document instead. None if the trials share no seed or lack counts of the same sentences.
     """
-    shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
-    counts = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
-    if counts is None:
+    if (counts := _on_shared_seeds(trial, reference)) is None:
         return None
     ours, theirs, _ = _tables(trial, reference, counts)
     return ours - theirs
@@ -220,22 +216,26 @@ def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[N
     return np.add.reduceat(counts_RSC, starts, axis=1), True
 
 
-def _of_sentences(estimate: Estimate, counts_RSC: NDArray[np.float64], documents: bool) -> Estimate:
-    """Return the estimate with the right numbers of sentences and documents.
+def _of_sentences(estimate: Estimate, measure: Measure, counts_RSC: NDArray[np.float64], documents: bool) -> Estimate:
+    """Return the estimate with the right numbers of sentences and documents, and without its interval if the test set
+    has fewer spans than ``FEWEST_SPANS``.
 
     ``documents``: whether the units are documents, so that ``estimate.sentences`` is the number of documents.
     """
-    if not documents:
-        return estimate
-    return replace(estimate, sentences=counts_RSC.shape[1], documents=estimate.sentences)
-
-
-def _known(estimate: Estimate, measure: Measure, counts_RSC: NDArray[np.float64]) -> Estimate:
-    """Return the estimate, without its interval if the test set has fewer spans than ``FEWEST_SPANS``."""
+    if documents:
+        estimate = replace(estimate, sentences=counts_RSC.shape[1], documents=estimate.sentences)
     if SPANS not in measure.counted:
         return estimate
     spans = int(counts_RSC[..., measure.counted.index(SPANS)].sum(axis=1).min())
     return estimate if spans >= FEWEST_SPANS else described(estimate, f"{counted(spans, 'span')} in the test set {FEW}")
+
+
+def _on_shared_seeds(
+    trial: TrialRecord, reference: TrialRecord
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the counts of both trials on the same test sentences, with the seeds that both have; None without any."""
+    shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
+    return _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
 
 
 def _paired_counts(

@@ -87,8 +87,8 @@ class _Confirmed:
     trial: TrialRecord
 
 
-def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = False) -> Studies:
-    """Compare at least two studies. ``records``: their records by name; ``randomise``: as in ``confirm``.
+def compare_studies(records: Mapping[str, StudyRecord]) -> Studies:
+    """Compare at least two studies. ``records``: their records by name.
 
     Raises UserError if their measures, corpora or functions differ. A study read from another tool may have called any
     function.
@@ -110,7 +110,7 @@ def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = Fal
         measure=one.measure,
         explored=tuple(_explored(records, budgets)),
         budgets=pd.concat([each.assign(study=name) for name, each in budgets.items()], ignore_index=True),
-        rows=confirm(rows, split=split, randomise=randomise),
+        rows=confirm(rows, split=split),
         split=split,
         bases=dict(_bases(one, {name: each for name, each in records.items() if name not in unknown})),
         unknown=unknown,

@@ -19,7 +19,7 @@ from skipstack.search.analysis.exploration.importance import importances
 from skipstack.search.analysis.exploration.levels import Domains, levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
-from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled, shuffled_along
+from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled
 from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.search.analysis.exploration.table import SearchData, ValueRow, named, rows
 from skipstack.search.analysis.frames.columns import axis_column
@@ -144,7 +144,9 @@ class Exploration:
         seen, model = self.seen, self.effects.model
 
         def along(axis: str) -> list[Shuffled]:
-            return shuffled_along(axis, model, seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts)
+            return shuffled(
+                seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts, along=axis, like=model
+            )
 
         return importances(model.expected, seen.points, self.domains, along, self.apart)
 
@@ -216,19 +218,14 @@ def explore(
     base: int | None,
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
-    enough: Gain | None = None,
-    over: HoursOver | None = None,
-    lost: int = 0,
-    finished: bool = True,
 ) -> Exploration:
-    """Analyse the search of a study.
+    """Analyse the search of a study, apart from how it ended (``enough``, ``over``, ``lost``, ``finished``).
 
     ``trials``, ``seeds``, ``curves``: the study's frames of these names; ``curves`` is a function that returns its
     frame. ``reached``: the best scores so far, from ``best_so_far``.
     ``base``: the number of the base config's trial; None if there is none.
     ``baseline``: the baseline's scores on dev and test; None without a baseline.
     ``by``: the axes in the table; empty means all. Raises UserError for a name that is not an axis of the study.
-    ``enough``, ``over``, ``lost``, ``finished``: as in ``Exploration``.
     """
     space = Space(study.space)
     for axis in by:
@@ -275,10 +272,6 @@ def explore(
         compared=() if raced else tuple(_rungs(study, trials, reached)),
         objectives=study.search.objectives,
         front=tuple(_trial(seen, number, study.search.further) for number in on_front),
-        enough=enough,
-        over=over,
-        lost=lost,
-        finished=finished,
     )
 
 

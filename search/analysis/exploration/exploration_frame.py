@@ -1,5 +1,6 @@
 """Converts the analysis of a search to frames, in the measure's own unit and with the names of values."""
 
+from dataclasses import fields
 from math import nan
 from typing import Any, Final
 
@@ -48,27 +49,14 @@ def exploration_frame(exploration: Exploration) -> pd.DataFrame:
     sign = exploration.measure.score(1.0)
     rows: list[dict[str, Any]] = [
         {
-            "axis": row.axis,
-            "value": row.value,
-            "trials": row.trials,
-            "scored": row.scored,
-            "selected": row.selected,
+            **{each.name: getattr(row, each.name) for each in fields(row)},  # columns with the names of fields
             "state": row.state or "",
-            "whole": row.whole,
             "best_epoch": row.epoch,
             "seeds": len(row.seeds),
             "dev": sign * mean(row.dev),
             "deviation": deviation(row.dev),
             **_effect(row.effect, sign),
             "test": sign * mean(row.test),
-            "leads": row.leads,
-            "is_base": row.is_base,
-            "on_front": row.on_front,
-            "epochs": row.epochs,
-            "seconds": row.seconds,
-            "parameters": row.parameters,
-            "latency": row.latency,
-            "reused": row.reused,
             **row.reported,
         }
         for row in exploration.rows

@@ -47,7 +47,7 @@ def importances(
 
     ``expected``: the final score by trial (``additive_model.Fit``). ``points``: the value of each trial on each axis.
     ``shuffled``: a function from an axis to copies of the search in which this axis does not matter
-    (``shuffled_along``). ``apart``: the axes whose values differ significantly in score (``standing_out.py``).
+    (``shuffled.shuffled``). ``apart``: the axes whose values differ significantly in score (``standing_out.py``).
 
     The frame has these columns:
 

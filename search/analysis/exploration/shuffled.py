@@ -13,7 +13,6 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.exploration.additive_model import Fit, fits
@@ -52,57 +51,26 @@ def shuffled(
     whole: "pd.Series[bool]",
     reached: pd.DataFrame,
     parts: pd.DataFrame,
-) -> list[Shuffled]:
-    """Make ``TIMES`` shuffled copies of the scored trials of a search; the same search gets the same copies.
-
-    ``points``: the value of each trial on each axis. The other arguments are those of ``additive_model.fit``.
-    """
-    count = int(scores.notna().sum())
-    orders = [generator(0, "shuffled", time).permutation(count) for time in range(TIMES)]
-    return _copies(list(parts.columns), orders, scores, points, whole, reached, parts)
-
-
-def shuffled_along(
-    axis: str,
-    model: Fit,
-    scores: "pd.Series[float]",
-    points: pd.DataFrame,
-    whole: "pd.Series[bool]",
-    reached: pd.DataFrame,
-    parts: pd.DataFrame,
-) -> list[Shuffled]:
-    """Make ``TIMES_EACH`` copies in which the values of ``axis`` are permuted among the trials in which it is active.
-
-    ``model``: the additive model of the search. ``points``: the value of each trial on each axis. The other arguments
-    are those of ``additive_model.fit``.
-    """
-    scored = scores.index[scores.notna()]
-    active = np.flatnonzero(points.loc[scored, axis].notna())
-    place = list(parts.columns).index(axis)
-    orders = []
-    for time in range(TIMES_EACH):
-        order = np.arange(len(scored))
-        order[active] = generator(0, "shuffled", place, time).permutation(active)
-        orders.append(order)
-    return _copies([axis], orders, scores, points, whole, reached, parts, like=model)
-
-
-def _copies(
-    axes: Sequence[str],
-    orders: Sequence[NDArray[np.int64]],
-    scores: "pd.Series[float]",
-    points: pd.DataFrame,
-    whole: "pd.Series[bool]",
-    reached: pd.DataFrame,
-    parts: pd.DataFrame,
+    *,
+    along: str | None = None,
     like: Fit | None = None,
 ) -> list[Shuffled]:
-    """Make a copy for each of the ``orders`` of the scored trials, in which the values of ``axes`` are in that order.
+    """Make shuffled copies of the scored trials of a search; the same search gets the same copies.
 
-    ``points``: the value of each trial on each axis. ``like``: as for ``additive_model.fits``. The other arguments are
-    those of ``additive_model.fit``.
+    Without ``along``, whole points are permuted, in ``TIMES`` copies. Otherwise the values of the axis ``along`` are
+    permuted among the trials in which it is active, in ``TIMES_EACH`` copies. ``points``: the value of each trial on
+    each axis. ``like``: as for ``additive_model.fits``. The other arguments are those of ``additive_model.fit``.
     """
     scored = scores.index[scores.notna()]
+    if along is None:
+        axes = list(parts.columns)
+        orders = [generator(0, "shuffled", time).permutation(len(scored)) for time in range(TIMES)]
+    else:
+        axes, place = [along], list(parts.columns).index(along)
+        active = np.flatnonzero(points.loc[scored, along].notna())
+        orders = [np.arange(len(scored)) for _ in range(TIMES_EACH)]
+        for time, order in enumerate(orders):
+            order[active] = generator(0, "shuffled", place, time).permutation(active)
     dealt_points, dealt_parts = (
         [frame.assign(**{axis: frame[axis].array.take(order) for axis in axes}) for order in orders]
         for frame in (points.loc[scored, list(parts.columns)], parts.loc[scored])

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from starlette.types import ASGIApp
+
 from skipstack.dashboards.web.application import application
-from skipstack.dashboards.web.hosts import Application, only_for
+from skipstack.dashboards.web.hosts import only_for
 from skipstack.dashboards.web.page_names import STUDIES
-from skipstack.dashboards.web.study_folders import all_studies
+from skipstack.dashboards.web.study_folders import studies_below
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 
@@ -53,7 +55,7 @@ class Client:
 
 
 async def answered(
-    application: Application, address: str, *, method: str = "GET", body: bytes = b"", **headers: str
+    application: ASGIApp, address: str, *, method: str = "GET", body: bytes = b"", **headers: str
 ) -> Answer:
     """The answer of an application to a request."""
     parts = urlsplit(address)
@@ -89,7 +91,7 @@ class Opened:
 
     def __init__(self, folder: Path, page: str = STUDIES, *, study: str | None = None, **query: Any) -> None:
         self.client = Client(folder)
-        names = {path: name for name, path in all_studies([folder], {}).items()}
+        names = {path: name for name, path in studies_below([folder]).items()}
         if study is not None:
             query["study"] = names.get(folder / study, study)
         chosen = {name: value for name, value in query.items() if value is not None}

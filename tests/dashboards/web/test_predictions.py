@@ -17,8 +17,8 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 import torch
 from jsonschema import Draft202012Validator
+from starlette.types import ASGIApp
 
-from skipstack.dashboards.web.hosts import Application
 from skipstack.dashboards.web.predictions import MOST_BYTES, MOST_TEXTS, MOST_TOKENS, predictions
 from skipstack.dashboards.web.serving import HOST
 from skipstack.search.publishing.bundles.bundle import Bundle, load_bundle
@@ -71,17 +71,17 @@ def predicted(bundle: Path, texts: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
-def post(application: Application, body: object) -> Answer:
+def post(application: ASGIApp, body: object) -> Answer:
     """The answer to a request for predictions, in this process."""
     text = body if isinstance(body, bytes) else json.dumps(body).encode()
     return asyncio.run(answered(application, "/predict", method="POST", body=text))
 
 
-def get(application: Application, address: str, method: str = "GET") -> Answer:
+def get(application: ASGIApp, address: str, method: str = "GET") -> Answer:
     return asyncio.run(answered(application, address, method=method))
 
 
-def tried(application: Application, text: str) -> Answer:
+def tried(application: ASGIApp, text: str) -> Answer:
     """The page after a text was typed."""
     return asyncio.run(answered(application, "/", method="POST", body=urlencode({"text": text}).encode()))
 
@@ -150,7 +150,7 @@ def test_an_address_that_is_none_and_an_error_of_the_network_get_a_line_of_json_
     assert [(each.status, each.text) for each in sent] == [(500, '{"error":"RuntimeError: out of memory"}\n')]
 
 
-def _told(application: Application, sent: list[Answer]) -> Application:
+def _told(application: ASGIApp, sent: list[Answer]) -> ASGIApp:
     """The application, of which an answer is kept although it raises."""
 
     async def telling(scope: Any, receive: Any, send: Any) -> None:

@@ -14,7 +14,7 @@ from skipstack.search.analysis.exploration.importance import importances
 from skipstack.search.analysis.exploration.levels import INACTIVE, levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
-from skipstack.search.analysis.exploration.shuffled import TIMES, TIMES_EACH, Shuffled, shuffled, shuffled_along
+from skipstack.search.analysis.exploration.shuffled import TIMES, TIMES_EACH, Shuffled, shuffled
 from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from tests.search.analysis.exploration.planted import Planted, planted
@@ -63,7 +63,11 @@ def _importances(
     apart = standing_out(scores, trials, whole, reached, own, domains)
     model = fit(scores, whole, reached, own)
     return importances(
-        scores, trials, domains, lambda axis: shuffled_along(axis, model, scores, trials, whole, reached, own), apart
+        scores,
+        trials,
+        domains,
+        lambda axis: shuffled(scores, trials, whole, reached, own, along=axis, like=model),
+        apart,
     )
 
 
@@ -142,7 +146,7 @@ def test_along_one_axis_alone_values_are_shuffled_among_the_trials_in_which_it_i
     each = planted(0, trials=60)
     points = each.parts.where(each.parts != INACTIVE)
     model = fit(each.scores, each.whole, each.reached, each.parts)
-    found = shuffled_along("gate", model, each.scores, points, each.whole, each.reached, each.parts)
+    found = shuffled(each.scores, points, each.whole, each.reached, each.parts, along="gate", like=model)
     assert len(found) == TIMES_EACH
     for one in found:
         assert not one.points["gate"].equals(points["gate"])

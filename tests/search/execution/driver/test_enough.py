@@ -183,12 +183,9 @@ def test_progress_says_it_and_counts_no_trial_that_will_not_come(ended: StudyFol
 
 
 def test_the_command_line_asks_for_it() -> None:
-    options: dict[str, Any] = dict.fromkeys(
-        ("corpus", "scale", "proposer", "scheduler", "trials", "epochs", "seeds", "lanes", "seed")
-    )
-    asked, _ = studied("quickstart", enough=True, settings=["search.enough.hours=2"], **options)
+    asked, _ = studied("quickstart", {"enough": True, "settings": ["search.enough.hours=2"]})
     assert asked.search.enough == StoppingRuleConfig(hours=2)
-    assert studied("quickstart", settings=None, **options)[0].search.enough is None
+    assert studied("quickstart", {})[0].search.enough is None
 
 
 @pytest.mark.first(2)
