@@ -44,7 +44,8 @@ class ConlluCorpus(LayeredCorpus):
         sentences = []
         documents = Documents(file, "utf-8", _DOCUMENT)
         for block in file.blocks("utf-8", comments=("#",), blanks=" "):
-            rows, stripped = [], 0
+            rows: list[tuple[int, str, str, str]] = []
+            stripped = 0
             for number, line in block:
                 fields = line.split("\t")
                 if len(fields) != _COLUMNS:
