@@ -74,14 +74,6 @@ def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | P
             client.log_artifact(run_id, str(path), None if within == "." else within)
 
 
-def got(uri: str, place: str) -> str:
-    """Return the content of a text file in the store at ``uri``. ``place``: the URI of the file."""
-    from mlflow.artifacts import download_artifacts
-
-    with TemporaryDirectory(prefix="skipstack-") as folder:
-        return Path(download_artifacts(place, dst_path=folder, tracking_uri=uri)).read_text(encoding="utf-8")
-
-
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
     """Turns any exception in the ``with`` statement into UserError, with a message of one line and without secrets.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.publishing.bundles.files import CARD, is_own
-from skipstack.search.publishing.tracking.client import connected, found_study, got, told
+from skipstack.search.publishing.tracking.client import connected, found_study, told
 from skipstack.search.publishing.tracking.entry import NOTE, STUDY, RunKey, note
 from skipstack.search.publishing.tracking.model_folder import provenance, save_model, save_own_model
 from skipstack.search.publishing.tracking.names import LONGEST
@@ -64,11 +64,9 @@ class StoredModel:
     model_id: str | None
 
 
-def keep(
-    client: "MlflowClient", uri: str, runs: "dict[RunKey, Run]", bundle: BestBundle, study_id: str
-) -> StoredModel | None:
-    """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model.
-    None if the weights were deleted. A logged model that was not completely written is deleted and written again.
+def keep(client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, study_id: str) -> StoredModel | None:
+    """Store a bundle of a study as a model, unless it is in the store already, and return the model. Returns None if
+    the weights were deleted. A logged model that was not completely written is deleted and written again.
     """
     before = _logged(client, runs, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
     if before is None:
@@ -83,9 +81,8 @@ def keep(
             except UserError:
                 return None
             model = _log(client, runs, bundle, study_id, Path(folder))
-    card = model.tags.get(NOTE) or got(uri, f"{model.artifact_location}/data/bundle/{CARD}")
-    run_id = _complete(client, runs, bundle, model, card)
-    return StoredModel(model.artifact_location, run_id, card, str(model.model_id))
+    run_id = _complete(client, runs, bundle, model)
+    return StoredModel(model.artifact_location, run_id, model.tags.get(NOTE, ""), str(model.model_id))
 
 
 def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
@@ -100,7 +97,7 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
         runs = found_study(client, experiment, study_id)
         if not runs:
             raise UserError("--register: the store does not have the study (allowed: after `skipstack sync DIR`)")
-        kept = keep(client, uri, runs, bundle, study_id)
+        kept = keep(client, runs, bundle, study_id)
         if kept is None:
             raise UserError(f"--register: trial {bundle.trial} has no weights any more")
         if not any(each.name == name for each in client.search_registered_models(f"name = '{name}'")):
@@ -200,15 +197,13 @@ def _card(folder: Path) -> str:
 
 
 def _complete(
-    client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, model: "LoggedModel", card: str
+    client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, model: "LoggedModel"
 ) -> str | None:
-    """Add missing parts to a logged model: its description (the card), its origin (the trial's run), and its metrics
-    with their corpus. Returns the id of the trial's run. None if the user deleted this run.
+    """Add missing parts to a logged model: its origin (the trial's run), and its metrics with their corpus. Returns the
+    id of the trial's run. None if the user deleted this run.
     """
     from mlflow.entities import LoggedModelOutput, Metric
 
-    if NOTE not in model.tags:
-        client.set_logged_model_tags(model.model_id, note(card))
     if (known := _run_of(runs, bundle)) is None:
         return None
     run = client.get_run(known.info.run_id)  # a search by an older server omits outputs

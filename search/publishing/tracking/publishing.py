@@ -119,7 +119,7 @@ def _publish(
             client.set_tag(runs[key].info.run_id, FILES, publication.made_of)
     kept = None
     if publication.best is not None:
-        kept = keep(client, uri, runs, publication.best, study_id)
+        kept = keep(client, runs, publication.best, study_id)
         if kept is not None and kept.model_id is None:
             shown.otherwise = (
                 f"MLflow at {without_secrets(uri)} has no page of models, which came with version 3 of server and "

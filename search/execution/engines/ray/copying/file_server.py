@@ -74,7 +74,7 @@ class FileServer:
 
     def files(self, trial: int) -> dict[str, int]:
         """The files of a trial, with their sizes in bytes."""
-        with self._locked(trial) as folder:
+        with self._locked(trial) as folder, lost_disk_interrupts(f"{folder}"):
             return _files(folder)
 
     def file_piece(self, trial: int, name: str, start: int) -> bytes:

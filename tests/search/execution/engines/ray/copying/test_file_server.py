@@ -205,6 +205,10 @@ def test_a_disk_that_refuses_interrupts_the_study(study: StudyFolder, monkeypatc
             patch.setattr(os, "replace", refuse)
             with pytest.raises(kind):
                 server.take(0, 1, whole("a"))
+        with monkeypatch.context() as patch:
+            patch.setattr("skipstack.search.execution.engines.ray.copying.file_server.versions", refuse)
+            with pytest.raises(kind):
+                server.files(0)
     server.take(0, 1, whole("a"))
 
 
