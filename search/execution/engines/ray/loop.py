@@ -216,7 +216,9 @@ class StudyLoop:
         for number, outcome in outcomes.items():
             if slot.measures is not None:
                 slot.measures = None
-                self._measured(number, outcome)
+                if isinstance(outcome, UserError):
+                    raise outcome  # every measurement would fail in the same way
+                self.driver.measured(number, outcome)
             elif not self._stays(slot, number, outcome):
                 del slot.tasks[number]
                 left.append(number)
@@ -523,11 +525,6 @@ class StudyLoop:
         self._parting.discard(number)
         self._on_late_files(number)
 
-    def _measured(self, number: int, outcome: Measured | Fault | UserError) -> None:
-        if isinstance(outcome, UserError):
-            raise outcome  # every measurement would fail in the same way
-        self.driver.measured(number, outcome)
-
     def _on_gpus(self, outcome: Any, gpus: ProcessGpus) -> Any:
         """Record that a GPU works if ``outcome`` is a result, and return the outcome. If a GPU that has worked before
         is reported as missing, return a fault of the GPU instead.
@@ -644,8 +641,7 @@ class StudyLoop:
 
     def _count_gpus(self) -> None:
         """Report the number of GPUs that trials take, if it has changed."""
-        busy = [each for each in self.slots.values() if each.tasks or each.measures is not None]
-        taken = sum(each.resources.get("gpu", 0.0) for each in busy)
+        taken = sum(each.resources.get("gpu", 0.0) for each in self.slots.values() if each.has_work)
         if taken != self._gpus:
             self._gpus = taken
             self._tell_gpus(taken)
