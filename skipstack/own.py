@@ -98,7 +98,8 @@ if TYPE_CHECKING:
     from skipstack.search.strategy.proposers.proposer import Curve
     from skipstack.search.strategy.proposers.ranks import Rank
     from skipstack.search.strategy.schedulers.own import OwnScheduler
-    from skipstack.spaces.space import Point, Space
+    from skipstack.spaces.blocks import Point
+    from skipstack.spaces.space import Space
 
 # For every component: the base of its Config, and the error (one line) for a mistake of the component's user.
 __all__ = ["Frozen", "UserError"]
@@ -162,7 +163,8 @@ _FROM = {
     "skipstack.search.strategy.proposers.proposer": "Curve",
     "skipstack.search.strategy.proposers.ranks": "Rank",
     "skipstack.search.strategy.schedulers.own": "OwnScheduler",
-    "skipstack.spaces.space": "Point Space",
+    "skipstack.spaces.blocks": "Point",
+    "skipstack.spaces.space": "Space",
 }
 """The names in each module, separated by blanks."""
 

@@ -150,7 +150,7 @@ class SearchConfig(Frozen):
 
     @property
     def lane_seeds(self) -> range:
-        """All seeds that a trial may train, even if seeds race and it is stopped before the last of them. With
+        """The seeds that a trial may train, also if seeds race and it is stopped before the last of them. With
         ``replicates``, the numbers of its calls.
         """
         return self.repeated.calls(range(self.first_seed, self.first_seed + self.seeds))

@@ -28,6 +28,7 @@ CPU = torch.device("cpu")
 BRIEF = Setting(CPU, seconds=0.0, limit=60.0)
 
 
+@pytest.mark.slow
 def test_a_row_of_steps_tells_what_a_step_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "LENGTH", 5)
     found = measures.measured(Row(kind="steps", preset="gui2019/ner", lanes=2), BRIEF)

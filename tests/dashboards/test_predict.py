@@ -164,6 +164,7 @@ def test_the_served_segments_are_the_words_that_predict_writes(bundles: Callable
     Draft202012Validator(schema).validate({"predictions": found})
 
 
+@pytest.mark.slow
 def test_what_goes_in_as_utf_8_comes_out_as_utf_8(bundles: Callable[[str], Path]) -> None:
     command = [sys.executable, "-c", "from skipstack.dashboards.cli import main; main()", "predict"]
     ended = subprocess.run(

@@ -105,6 +105,7 @@ def test_a_study_that_is_tracked_elsewhere_leaves_no_trace_of_its_password(
     nowhere(printed, tmp_path)
 
 
+@pytest.mark.slow
 def test_its_own_runs_in_mlflow_have_no_secrets_either(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     TellTale.uri = f"https://ann:{PASSWORD}@host"
     code, printed = typed(capfd, "search", "quickstart", *QUICK, "--out", "study")

@@ -89,6 +89,7 @@ def test_the_extras_are_what_the_guide_says_and_all_is_all_of_them() -> None:
     assert set(re.findall(r"^\| `skipstack\[(\w+)\]`", INSTALLING.text, re.MULTILINE)) == set(extras)
 
 
+@pytest.mark.slow
 def test_without_extras_a_study_trains_and_reports(folder: Path) -> None:
     told = (folder / "told").read_text()
     assert "2 trials: 2 completed" in told

@@ -18,6 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_it_is_of_the_version_of_vega_lite_that_altair_writes(home: Path) -> None:
     text = charts_script.charts_script()

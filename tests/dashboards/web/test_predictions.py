@@ -240,6 +240,7 @@ def sent(address: str, body: bytes, **headers: str) -> tuple[int, Any]:
         connection.close()
 
 
+@pytest.mark.slow
 def test_the_server_answers_many_at_once_as_the_command_predicts(address: str, tagger: Path) -> None:
     bodies = [json.dumps({"texts": [text]}).encode() for text in TEXTS * 3]
     with ThreadPoolExecutor(len(bodies)) as pool:

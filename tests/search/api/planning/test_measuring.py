@@ -111,6 +111,7 @@ def test_state_is_weights_gradients_and_the_slots_of_the_optimiser(optimiser: st
     assert not list(subject.folder.trials.glob("*/*")), "nothing of a trial is kept"
 
 
+@pytest.mark.slow
 def test_double_precision_takes_twice_the_bytes_and_more_sentences_more_activations(meter: Made) -> None:
     study, subject = meter("quickstart")
     _, double = meter("quickstart", "training.precision=float64")

@@ -124,6 +124,7 @@ def test_a_bundle_counts_the_arcs_of_what_it_predicts(study: StudyFolder, record
         assert verify_bundle(path, data_dir=study.path.parent, device="cpu")[1] == bundle.metrics
 
 
+@pytest.mark.slow
 def test_verifying_tells_uas_and_las_and_refuses_another_count(study: StudyFolder, bundle: Path) -> None:
     counts = attachment_counts(load_bundle(bundle, torch.device("cpu")).metrics["test"])
     answer = CliRunner().invoke(app, ["verify", str(bundle), "--data-dir", str(study.path.parent), "--device", "cpu"])
