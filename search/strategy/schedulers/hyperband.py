@@ -88,10 +88,12 @@ class Hyperband(RungScheduler):
         self._ends = tuple(accumulate(self.sizes))
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
-        self._judged: dict[int, list[Judged]] = {}
-        """Maps the number of a bracket's first trial to the bracket's compared rungs that have trials to promote or
-        beaten ones. All trials of a bracket are assumed to start.
+        self._ready: dict[int, tuple[int, int]] = {}
+        """Maps the number of a bracket's first trial to the level of the rung with trials to promote, and to the best
+        of these trials. Brackets without such a trial are left out. All trials of a bracket are assumed to start.
         """
+        self._beaten: dict[int, list[int]] = {}
+        """Maps the number of a bracket's first trial to the bracket's beaten, paused trials, if there are any."""
 
     def bracket(self, trial: int) -> int:
         """The bracket of a trial. Trial numbers fill bracket after bracket, and then start again with the first."""
@@ -103,20 +105,14 @@ class Hyperband(RungScheduler):
         ``trials``: the final number of trials, if known. The last bracket then does not wait for trials that will not
         start.
         """
-        judged: dict[int, Iterable[Judged]] = {**self._judged}
+        ready = dict(self._ready)
         if trials is not None and (last := self._first(trials)) < trials and last in self._runs:
-            judged[last] = self._runs[last].judged(trials - last, self._reduction)
-        ready = [
-            (-self.ladder(first)[place], first, winners[0])
-            for first, rungs in judged.items()
-            for place, winners, _ in rungs
-            if winners
-        ]
-        return min(ready)[2] if ready else None
+            self._settle(last, self._runs[last].judged(trials - last, self._reduction), ready)
+        return min((-level, first, trial) for first, (level, trial) in ready.items())[2] if ready else None
 
     def beaten(self) -> tuple[int, ...]:
         """The paused trials that were compared at their rung and are not among the best there, ascending."""
-        return tuple(sorted(trial for rungs in self._judged.values() for _, _, losers in rungs for trial in losers))
+        return tuple(sorted(trial for losers in self._beaten.values() for trial in losers))
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         reached = self._enter(trial, amount, score)
@@ -189,5 +185,17 @@ class Hyperband(RungScheduler):
 
     def _changed(self, trial: int) -> None:
         first, bracket = self._first(trial), self._run(trial)
-        judged = bracket.judged(bracket.size, self._reduction)
-        self._judged[first] = [rung for rung in judged if rung[1] or rung[2]]
+        for known in (self._ready, self._beaten):
+            known.pop(first, None)
+        judged = list(bracket.judged(bracket.size, self._reduction))
+        self._settle(first, judged, self._ready)
+        if losers := [trial for _, _, beaten in judged for trial in beaten]:
+            self._beaten[first] = losers
+
+    def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
+        """Find a bracket's rung with trials to promote, and store its level and the best of these trials in
+        ``ready[first]``. ``first``: the number of the bracket's first trial. ``judged``: the bracket's compared rungs.
+        """
+        for place, winners, _ in judged:
+            if winners:
+                ready[first] = self.ladder(first)[place], winners[0]
