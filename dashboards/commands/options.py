@@ -181,14 +181,12 @@ def with_run_options(*names: str) -> Callable[[Command], Command]:
     """
 
     def extended(command: Command) -> Command:
-        own = signature(command)
-        *named, _ = own.parameters.values()
+        *named, _ = signature(command).parameters.values()
         options = [
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[_given(name), run_option(name)])
             for name in names or (name for name in KINDS if name != "code")
         ]
-        command.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
-        return command
+        return _with_parameters(command, [*named, *options])
 
     return extended
 
@@ -199,17 +197,22 @@ def with_study_options(*without: str) -> Callable[[Command], Command]:
     """
 
     def extended(command: Command) -> Command:
-        own = signature(command)
-        first, *others = own.parameters.values()
+        first, *others = signature(command).parameters.values()
         options = [
             first.replace(name=name, default=False if get_args(kind)[0] is bool else None, annotation=kind)
             for name, kind in STUDY_OPTIONS.items()
             if name not in without
         ]
-        command.__signature__ = own.replace(parameters=[first, *options, *others])  # type: ignore[attr-defined]
-        return command
+        return _with_parameters(command, [first, *options, *others])
 
     return extended
+
+
+def _with_parameters(command: Command, parameters: Sequence[Parameter]) -> Command:
+    """Give a command the signature with these parameters, from which Typer makes its options."""
+    described: Any = command
+    described.__signature__ = signature(command).replace(parameters=parameters)
+    return command
 
 
 def studied(study: str, given: dict[str, Any]) -> "tuple[StudyConfig, Path]":

@@ -38,6 +38,7 @@ from skipstack.search.study.record.replayed_scheduler import replayed_scheduler
 from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
+from skipstack.spaces.trial import as_network
 from tests.search.changed import searched, warm
 from tests.search.killing import DyingLedger, Killed
 from tests.search.toy import KeepingWorker, ToyWorker, open_toy, toy_study
@@ -173,7 +174,7 @@ def session(
                 clock=clock,
                 first=first,
                 replay_to=[before.apply],
-                parameters=lambda config: config.model.stack.depth,  # type: ignore[union-attr]
+                parameters=lambda config: as_network(config).model.stack.depth,
             )
             followed = Followed(folder, before)
             driver.listen(followed, Retention(folder, lambda: driver.record), User(folder, driver, draw))

@@ -51,7 +51,7 @@ class Proposer(ABC):
     def proposed(self, number: int, point: Point) -> None:
         """Record that trial ``number`` runs at ``point``."""
 
-    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
+    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027 (many learn nothing)
         """Record that trial ``number``, which was running or paused, ended. Proposers that do not learn from trials
         ignore it.
 
