@@ -36,8 +36,8 @@ PREPARING = pytest.StashKey[subprocess.Popen[bytes]]()
 CASES = pytest.StashKey[Counter[tuple[object, str]]]()
 """The number of collected cases of each test."""
 
-# No deadline: an example's time depends on the load of the machine.
-settings.register_profile("project", deadline=None)
+# No deadline: an example's time depends on the load of the machine. 40 examples, not 100: each run draws others.
+settings.register_profile("project", deadline=None, max_examples=40)
 settings.load_profile("project")
 
 

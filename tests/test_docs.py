@@ -248,6 +248,7 @@ def test_the_gate_that_the_guide_adds_computes_what_its_twin_does() -> None:
     assert np.abs(np.diag(gate.values(below, skip).detach().numpy()[0, 0, 0]) - of_twin).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_the_format_of_the_guide_passes_every_check(tmp_path: Path) -> None:
     file = tmp_path / "my_formats.py"
     file.write_text(Page(GUIDE / "own-code.md").files[file.name])

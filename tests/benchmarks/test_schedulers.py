@@ -146,6 +146,7 @@ def test_rays_asha_without_a_cluster_stops_what_its_rule_stops(seed: int, reduct
     assert [course.after(epoch) for epoch in range(1, epochs + 1)] == np.maximum.accumulate(seen).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pruner", PRUNERS)
 def test_optunas_search_has_every_trial_once_and_repeats_itself(pruner: str) -> None:
     planted = random_record(1, trials=30)

@@ -95,7 +95,7 @@ def test_a_report_has_its_words_where_addresses_are_limited_and_its_pictures_whe
     assert limited.stdout.count(why) == 1
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(("engine", "most"), [("ray", 3_900_000_000), ("serial", 2_900_000_000)])
 def test_a_study_with_too_few_addresses_is_refused_in_one_line(engine: str, most: int, tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def _two_depths(**search: Any) -> StudyRecord:
     )
 
 
+@pytest.mark.slow
 def test_scores_that_are_f1_are_called_so_in_every_format() -> None:
     made = _made_up()
     spans = replace(made, measure=MEASURES["f1"])
@@ -503,7 +504,7 @@ def test_how_many_attempts_were_lost_with_their_machines_is_said_where_any_were(
     assert "lost with their machines" not in render(exploration_of(StudyRecord.of(events)), "text")
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [16, 100])
 @pytest.mark.parametrize("proposer", ["random", "tpe"])
 def test_of_noise_no_sentence_names_an_axis(trials: int, proposer: str) -> None:

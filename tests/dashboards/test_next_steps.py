@@ -126,6 +126,7 @@ def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothin
     assert told.count("failed: RuntimeError: out of luck") == 3
 
 
+@pytest.mark.slow
 def test_a_terminal_that_knows_only_ascii_gets_the_whole_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ def test_a_report_without_pictures_loads_no_library_that_draws() -> None:
     assert ran.stdout.split() == []
 
 
+@pytest.mark.slow
 def test_a_study_with_an_axis_of_numbers_has_the_course_of_its_scores() -> None:
     config = grid()
     (table, course) = ablated_report(*_confirmed(record_of(config, *events(config, GRID)))).pictures()

@@ -70,6 +70,7 @@ def test_a_study_of_its_own_that_extends_nothing_is_warned_of_batches_of_one(her
     assert "hint" not in words("own.yaml"), "what the study says itself is its own choice"
 
 
+@pytest.mark.slow
 def test_a_base_that_a_constraint_removes_is_told(here: Path) -> None:
     (here / "own.yaml").write_text("extends: quickstart\nconstraints: [depth > 1]\n")
     told = "the base is not among them, so no trial is compared with it: constraint model.stack.depth > 1"
@@ -149,6 +150,7 @@ def test_the_author_of_a_setting_is_the_last_file_that_says_it(here: Path) -> No
     assert rate["varied_by"] == "training.optimiser.learning_rate"
 
 
+@pytest.mark.slow
 def test_a_value_that_changes_more_than_its_axis_is_named(here: Path) -> None:
     axes = """axes:
   model.stack.depth: {choice: [1, 2, 3, 5]}

@@ -268,6 +268,7 @@ def test_where_nothing_has_an_effect_none_is_found(tmp_path: Path) -> None:
     assert in_a_sentence(found).endswith("depth 1 and learning_rate 0.01 are open.")
 
 
+@pytest.mark.slow
 def test_a_function_without_chance_has_an_exact_best_and_a_minimum_is_the_best(tmp_path: Path) -> None:
     def objective(config: dict[str, Any], report: Any) -> None:
         report(score=(config["x"] - 2) ** 2)

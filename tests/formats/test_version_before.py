@@ -75,6 +75,7 @@ def test_a_bundle_exported_now_is_the_one_exported_then(name: str, tmp_path: Pat
         assert (bundle / file).read_bytes() == (BEFORE / f"{name}-best" / file).read_bytes(), file
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_ends_as_it_would_have(tmp_path: Path) -> None:
     study = str(copied("interrupted", tmp_path))
     answer = typed("resume", study, *SERIAL)

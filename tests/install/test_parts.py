@@ -159,7 +159,7 @@ def test_a_notebook_that_reads_needs_what_the_guide_names_and_no_torch(folder: P
     assert "2 trials: 2 completed" in skipstack(absent, folder, "report", "study", "--full")
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [[*SEARCH, "--engine", "serial"], ["plan", "quickstart"], ["export", "study", "--to", "bundle"]]
 )

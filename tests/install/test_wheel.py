@@ -65,7 +65,7 @@ def test_an_editable_install_is_a_plain_path(tmp_path: Path) -> None:
     assert path.decode().split() == [str(source / "src")]
 
 
-@pytest.mark.first(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "command"),
     [("data", "wheel"), ("models", "sdist"), ("spaces", "editable"), ("search", "wheel"), ("dashboards", "wheel")],
@@ -77,6 +77,7 @@ def test_without_a_package_nothing_is_built_and_one_line_says_why(package: str, 
     assert list((tmp_path / "made").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_links_nothing_editable_is_built_and_one_line_says_why(tmp_path: Path) -> None:
     source = without_links(checkout(tmp_path / "source"))
     refused(build("editable", source, tmp_path / "made"), "no symbolic links")

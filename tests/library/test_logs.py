@@ -166,6 +166,7 @@ def logging(folder: Path, trial: int) -> TrialLog:
     return log
 
 
+@pytest.mark.slow
 def test_whoever_reads_only_the_beginning_of_a_log_ends_quietly(tmp_path: Path) -> None:
     folder = write(tmp_path / "study", history(study(trials=3), seed=1))
     log = logging(folder, 1)

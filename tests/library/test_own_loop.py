@@ -141,6 +141,7 @@ def test_a_trial_that_was_open_when_its_loop_was_killed_is_handed_out_again(
     assert happened(folder) == called
 
 
+@pytest.mark.slow
 def test_trials_may_be_trained_side_by_side(tmp_path: Path) -> None:
     def work() -> None:
         while (trial := study.ask()) is not None:
@@ -237,6 +238,7 @@ def keeping(trial: skipstack.AskedTrial, folder: Path, *, dies: int | None = Non
             trial.report(score=score(config, epoch) - (epoch == 3), seed=seed, epoch=epoch, model=model)
 
 
+@pytest.mark.slow
 def test_a_loop_keeps_checkpoints_models_figures_and_files_as_a_function_does(tmp_path: Path) -> None:
     options: dict[str, Any] = {"trials": 1, "epochs": 3, "seeds": 2, "settings": {"search.scheduler": "none"}}
     with skipstack.begin({"axes": SPACE["axes"]}, out=tmp_path / "study", **options) as study:

@@ -218,6 +218,7 @@ def _ended(folder: Path) -> int:
     return sum(line.count('"kind":"ended"') for line in chain.from_iterable(text.splitlines() for text in texts))
 
 
+@pytest.mark.slow
 def test_integers_of_more_than_64_bits_are_told_digit_by_digit(tmp_path: Path) -> None:
     large = 2**70
 

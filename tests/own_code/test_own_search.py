@@ -79,6 +79,7 @@ def train(loop: skipstack.OwnLoop, trials: int) -> None:
             trial.end()
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_with_the_very_file_as_if_it_had_not_been_interrupted(code: Path) -> None:
     whole = searched(study(code), "whole")
     assert len(whole) == TRIALS
@@ -98,6 +99,7 @@ def test_a_study_goes_on_with_the_very_file_as_if_it_had_not_been_interrupted(co
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 def test_a_study_is_read_without_the_code(code: Path) -> None:
     searched(study(code), "runs")
     aside = code.rename("aside.py")

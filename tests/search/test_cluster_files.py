@@ -98,6 +98,7 @@ def test_the_script_starts_ray_everywhere_on_what_the_job_has_there_and_begins_t
     assert "requeue" not in told
 
 
+@pytest.mark.slow
 def test_a_head_that_does_not_start_ends_the_job_in_one_line(cluster: dict[str, str], tmp_path: Path) -> None:
     Path(cluster["BROKEN"]).touch()
     typed = (str(FOLDER / "slurm.sh"), str(tmp_path / "study"), "quickstart")
@@ -116,7 +117,7 @@ def test_a_script_goes_on_with_a_study_that_is_there_on_the_machines_of_its_own_
     assert re.search(rf"skipstack resume {re.escape(str(tmp_path / 'study'))} --address {address}\n", calls(cluster))
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["slurm.sh", "slurm-one-node.sh"])
 def test_before_the_time_is_over_the_study_ends_in_order_and_the_job_is_queued_again(
     script: str, cluster: dict[str, str], tmp_path: Path
@@ -131,6 +132,7 @@ def test_before_the_time_is_over_the_study_ends_in_order_and_the_job_is_queued_a
     assert told.index("skipstack was told to end") < told.index("scontrol requeue 77")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["slurm.sh", "slurm-one-node.sh"])
 def test_without_an_environment_a_script_says_how_to_name_one(
     script: str, cluster: dict[str, str], tmp_path: Path

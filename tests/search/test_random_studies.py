@@ -241,7 +241,7 @@ def begun(path: Path, study: StudyConfig, draw: random.Random) -> StudyFolder:
     return open_toy(path / "opened", study)
 
 
-@pytest.mark.first(6)
+@pytest.mark.first(3)
 @pytest.mark.parametrize("seed", range(60))
 def test_readers_of_a_study_as_it_runs_end_where_those_of_its_ledger_begin(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)

@@ -82,7 +82,6 @@ def test_conditional_axes_are_counted_as_they_are_listed(axes: dict[str, Any]) -
 
 
 @given(descriptions())
-@settings(max_examples=60)
 def test_random_spaces_are_counted_as_they_are_listed(description: tuple[dict[str, Any], list[str]]) -> None:
     subject = built(*description)
     if subject is None:

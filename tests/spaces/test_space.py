@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -133,7 +133,6 @@ def built(axes: dict[str, Any], constraints: list[str]) -> Space | None:
 
 
 @given(descriptions())
-@settings(deadline=None, max_examples=60)
 def test_enumeration_is_the_sifted_product_in_its_order(description: tuple[dict[str, Any], list[str]]) -> None:
     axes, constraints = description
     expected = twin(axes, constraints, TrialConfig())
@@ -147,7 +146,6 @@ def test_enumeration_is_the_sifted_product_in_its_order(description: tuple[dict[
 
 
 @given(descriptions())
-@settings(deadline=None, max_examples=60)
 def test_point_is_the_inverse_of_config_and_contains_is_membership(description: Any) -> None:
     ours = built(*description)
     assume(ours is not None)
@@ -167,7 +165,6 @@ def test_point_is_the_inverse_of_config_and_contains_is_membership(description: 
 
 
 @given(descriptions(), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=40)
 def test_samples_are_allowed_and_repeat_with_their_seed(description: Any, seed: int) -> None:
     ours = built(*description)
     assume(ours is not None)
@@ -180,7 +177,6 @@ def test_samples_are_allowed_and_repeat_with_their_seed(description: Any, seed: 
 
 
 @given(descriptions(conditions=False))
-@settings(deadline=None, max_examples=60)
 def test_neighbours_without_conditions_are_the_allowed_points_one_step_away(description: Any) -> None:
     ours = built(*description)
     assume(ours is not None)
@@ -203,7 +199,6 @@ def test_neighbours_without_conditions_are_the_allowed_points_one_step_away(desc
 
 @pytest.mark.slow
 @given(descriptions())
-@settings(deadline=None, max_examples=60)
 def test_neighbours_are_distinct_allowed_points_that_change_one_axis(description: Any) -> None:
     ours = built(*description)
     assume(ours is not None)
@@ -219,7 +214,6 @@ def test_neighbours_are_distinct_allowed_points_that_change_one_axis(description
 
 
 @given(descriptions())
-@settings(deadline=None, max_examples=60)
 def test_one_axis_at_a_time_is_the_enumeration_sifted_by_what_each_point_changes(description: Any) -> None:
     ours = built(*description)
     assume(ours is not None)

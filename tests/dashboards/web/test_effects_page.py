@@ -95,7 +95,7 @@ def test_the_whole_report_is_folded_and_made_once_it_is_opened(runs: Path) -> No
     assert "importance" in page.text
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_each_question_has_its_charts_and_none_has_an_interval(runs: Path, question: str) -> None:
     page = opened(runs, question=question)

@@ -145,6 +145,7 @@ def said_html(path: Path) -> str:
     return "".join(section_html(view(path), each) for each in page(path).values())
 
 
+@pytest.mark.slow
 def test_a_long_ledger_is_read_after_the_page_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, over = write(tmp_path / "begun", BEGUN), write(tmp_path / "over", EVENTS)
     for module in ("skipstack.dashboards.web.snapshot", "skipstack.search.analysis.study_frames"):
@@ -161,6 +162,7 @@ def test_a_long_ledger_is_read_after_the_page_is_there(tmp_path: Path, monkeypat
     assert "Finished." in said(over, "numbers")
 
 
+@pytest.mark.slow
 def test_of_studies_with_long_ledgers_the_snapshots_that_were_shown_last_stay_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

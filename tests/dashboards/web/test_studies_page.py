@@ -87,6 +87,7 @@ def test_a_wrong_order_is_told_with_the_columns(runs: Path) -> None:
     assert "unknown column 'stat' (nearest: 'state'; allowed: study, " in page.text
 
 
+@pytest.mark.slow
 def test_many_studies_are_fetched_some_at_a_time(tmp_path: Path) -> None:
     events = opening(study())
     for number in range(AT_ONCE + 1):

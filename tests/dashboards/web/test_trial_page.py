@@ -257,6 +257,7 @@ def test_rows_sentences_and_points_lead_to_the_page_of_their_trial(runs: Path, f
     assert {each["study"] for each in confirmed} == {str(runs / "ablated")}
 
 
+@pytest.mark.slow
 def test_names_of_trials_are_no_links_where_several_studies_are_shown(tmp_path: Path) -> None:
     names = [str(write(tmp_path / f"seed-{seed}", history(STUDY, seed=seed))) for seed in (1, 2)]
     query = urlencode({"section": "compared", "compare": names}, doseq=True)

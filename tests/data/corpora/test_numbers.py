@@ -60,6 +60,7 @@ def test_a_text_that_is_too_short_for_its_windows_is_refused_and_a_config_of_bef
     assert "counted_from" not in NumbersCorpus.model_validate({"kind": "numbers", "jumps": 2}).model_dump()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "share"), [("start", 0.282), ("window", 0.19)])
 def test_what_a_constant_place_answers(rule: CountedFrom, share: float) -> None:
     """The best of the places that one may answer always; under ``start`` it beats the paper's LSTM."""

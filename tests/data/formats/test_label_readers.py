@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -68,7 +68,6 @@ def test_what_is_wrong_in_slot_lines_is_told_with_file_and_line(line: str, said:
     assert told(read_slots, file_of(f"BOS fine EOS\tO O O\n{line}\n")) == f"train.txt:2: {said}"
 
 
-@settings(deadline=None)
 @given(written=st.lists(tagged, min_size=1, max_size=4), separator=st.sampled_from(MARKS))
 def test_tagged_words_are_parted_at_the_last_separator(written: list[list[tuple[str, str]]], separator: Mark) -> None:
     lines = [" ".join(f"{word}{separator}{tag}" for word, tag in tokens) for tokens in written]
@@ -137,7 +136,6 @@ def test_another_encoding_is_told_with_file_and_line() -> None:
         read_segmented(file_of(b"\xff\xff"), encoding="gbk")
 
 
-@settings(deadline=None)
 @given(tagged)
 def test_the_characters_of_words_have_them_as_their_spans(tokens: list[tuple[str, str]]) -> None:
     characters = in_characters([word for word, _ in tokens], [tag for _, tag in tokens])
@@ -146,7 +144,6 @@ def test_the_characters_of_words_have_them_as_their_spans(tokens: list[tuple[str
     assert [("".join(characters.words[span.start : span.stop]), span.type) for span in spans] == tokens
 
 
-@settings(deadline=None)
 @given(tagged, st.sampled_from([each for each in PREFIXES if each != "io"]))
 def test_words_come_back_from_their_characters_in_every_scheme(tokens: list[tuple[str, str]], scheme: Scheme) -> None:
     characters = in_characters([word for word, _ in tokens], [tag for _, tag in tokens])

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.data.formats.columns import Separator
@@ -41,7 +41,6 @@ def arcs(*heads: int | str) -> list[str]:
     return [conllu_line(str(number), "w", head=head) for number, head in enumerate(heads, start=1)]
 
 
-@settings(deadline=None)
 @given(corpora, line_ends, marks, last)
 def test_conllu_reads_back_what_was_written(written: list[Sentence], end: str, mark: str, ends: int) -> None:
     blocks = []
@@ -55,7 +54,6 @@ def test_conllu_reads_back_what_was_written(written: list[Sentence], end: str, m
     assert [set(sentence.tags) for sentence in read_conllu(file_of(text), "upos")] == [{"X"}] * len(written)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([tree for words in (1, 2, 3, 4) for tree in trees(words, single_root=True)])), tags)
 def test_conllu_reads_back_the_trees_that_were_written(written: list[tuple[int, ...]], relation: str) -> None:
     def block(heads: tuple[int, ...]) -> str:
@@ -69,7 +67,6 @@ def test_conllu_reads_back_the_trees_that_were_written(written: list[tuple[int, 
     assert read_conllu(file_of("\n\n".join(map(block, written))), "heads") == expected
 
 
-@settings(deadline=None)
 @given(corpora, line_ends, marks, last, st.sampled_from(["utf-8", "utf-16-le", "gb18030"]))
 def test_columns_read_back_what_was_written(
     written: list[Sentence], end: str, mark: str, ends: int, encoding: str
@@ -83,7 +80,6 @@ def test_columns_read_back_what_was_written(
     assert read == written
 
 
-@settings(deadline=None)
 @given(corpora, st.sampled_from([" ", "\t", "  ", " \t "]))
 def test_whitespace_is_blanks_and_tabs_and_nothing_else(written: list[Sentence], between: str) -> None:
     blocks = [

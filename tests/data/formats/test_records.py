@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -44,7 +44,6 @@ WRITERS = {"arrow": arrow, "stream": stream, "parquet": parquet}
 text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5).filter(lambda each: each.strip(" "))
 
 
-@settings(deadline=None)
 @given(rows=st.lists(st.lists(st.tuples(text, text), max_size=4), max_size=4), ascii_alone=st.booleans())
 def test_every_form_of_the_same_records_is_read_alike(rows: list[list[tuple[str, str]]], ascii_alone: bool) -> None:
     """Blanks at the ends of words and tags are removed; a record without words is no sentence."""

@@ -53,7 +53,7 @@ def sentences(draw: st.DrawFn, *schemes: Scheme) -> tuple[list[Span], int]:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_spans_come_back_from_their_tags(scheme: Scheme, data: st.DataObject) -> None:
     spans, length = data.draw(sentences(scheme))
@@ -103,7 +103,6 @@ def test_a_scheme_is_known_by_each_of_its_names(name: str, scheme: Scheme) -> No
     assert canonical_json(named) == canonical_json(same)
 
 
-@settings(deadline=None)
 @given(source=st.sampled_from(SCHEMES), target=st.sampled_from(SCHEMES), data=st.data())
 def test_converting_there_and_back_changes_nothing(source: Scheme, target: Scheme, data: st.DataObject) -> None:
     spans, length = data.draw(sentences(source, target))
@@ -157,7 +156,7 @@ def test_illegal_tags_are_repaired_as_conlleval_reads_them(scheme: Scheme, tags:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_repairs_find_the_spans_that_conlleval_finds(scheme: Scheme, data: st.DataObject) -> None:
     tags = data.draw(st.lists(st.sampled_from(every_tag(scheme, ("x", "y"))), max_size=8))
@@ -185,7 +184,7 @@ def test_the_moves_are_those_of_sequences_that_need_no_repair(scheme: Scheme) ->
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_what_train_lacks_leaves_a_legal_sequence_open(scheme: Scheme, data: st.DataObject) -> None:
     """Some tagging with the tags of train agrees with every tag of another legal sentence that train has."""

@@ -42,7 +42,7 @@ def read_back(corpus: StoredCorpus, split: str) -> list[tuple[str | None, ...]]:
 
 @pytest.mark.first(3)
 @pytest.mark.parametrize("target", PREFIXES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(splits=corpora, source=st.sampled_from(["bio", "iob1"]))
 def test_every_sentence_is_converted_as_on_its_own(
     target: Scheme, splits: Corpus, source: Scheme, tmp_path_factory: pytest.TempPathFactory
@@ -69,7 +69,7 @@ def test_every_sentence_is_converted_as_on_its_own(
         assert settled.splits[split].spans is corpus.splits[split].spans
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(splits=corpora)
 def test_gold_spans_are_stored_with_those_of_tags_that_train_lacks(
     splits: Corpus, tmp_path_factory: pytest.TempPathFactory

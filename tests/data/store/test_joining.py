@@ -46,7 +46,7 @@ def same(ours: StoredCorpus, theirs: StoredCorpus) -> None:
                 np.testing.assert_array_equal(getattr(mine.spans, name), getattr(other.spans, name))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(train=sentences, dev=sentences)
 def test_it_is_the_corpus_of_both_files_but_for_sentences_with_an_unknown_tag(
     train: list[Tokens], dev: list[Tokens], tmp_path_factory: pytest.TempPathFactory

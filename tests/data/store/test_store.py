@@ -56,7 +56,7 @@ def read_back(corpus: StoredCorpus, split: str) -> list[Sentence]:
     return [Sentence(tuple(words[start:end]), tuple(tags[start:end])) for start, end in bounds]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(splits=corpora)
 def test_what_is_stored_is_what_was_read(tmp_path_factory: pytest.TempPathFactory, splits: Splits) -> None:
     folder = tmp_path_factory.mktemp("corpus")

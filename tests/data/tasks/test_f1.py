@@ -76,7 +76,7 @@ def test_hard_cases_are_counted_as_conlleval_does(
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(data=st.data(), lanes=st.integers(1, 3))
 def test_counts_agree_with_conlleval_on_any_tags(scheme: Scheme, data: st.DataObject, lanes: int) -> None:
     lengths = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.models.kernels.draws import drawn
@@ -33,7 +33,6 @@ KEYS = st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=3)
 
 
 @given(keys=KEYS, draw=st.integers(1, 2**50), numbers=st.integers(0, 70), dtype=st.sampled_from(["float32", "float64"]))
-@settings(deadline=None)
 def test_a_lane_draws_the_same_numbers_in_company_and_compiled(
     keys: list[int], draw: int, numbers: int, dtype: str
 ) -> None:

@@ -133,7 +133,7 @@ def few_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(captured, "SHAPES", 3)
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_shapes")
 @pytest.mark.parametrize("l2", [0.0, 0.01])
 @pytest.mark.parametrize(

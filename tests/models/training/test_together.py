@@ -129,13 +129,13 @@ def check_lanes_equal_solo_runs(runs: list[Run]) -> None:
 CHANGES = st.fixed_dictionaries(OWN)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(st.lists(st.tuples(CHANGES, st.sampled_from([(1,), (2, 5)])), min_size=2, max_size=3))
 def test_runs_that_differ_in_all_that_lanes_may_differ_in_equal_solo_runs(drawn: list[Any]) -> None:
     check_lanes_equal_solo_runs([run(changes, seeds) for changes, seeds in drawn])
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(st.data())
 def test_a_run_equals_the_solo_run_whoever_joins_pauses_and_leaves(data: st.DataObject) -> None:
     together = Together()

@@ -42,7 +42,7 @@ def test_lines_are_unpacked_one_after_another(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.binary(max_size=30) | st.binary(max_size=3).map(lambda few: few * 100_000), min_size=1, max_size=40))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_what_we_write_is_read(tmp_path_factory: pytest.TempPathFactory, payloads: list[bytes]) -> None:
     payloads = [payload.replace(b"\n", b" ") for payload in payloads]  # JSON has none
     written = [Line("x", number, payload) for number, payload in enumerate(payloads, 1)]

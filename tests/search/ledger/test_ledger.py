@@ -46,7 +46,7 @@ def prefixes(sessions: Sequence[Sequence[Batch]]) -> list[list[str]]:
     return [shown([event for batch in batches[:count] for event in batch]) for count in range(len(batches) + 1)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(SESSIONS)
 def test_what_was_appended_is_read_in_order_and_each_opening_starts_a_segment(sessions: list[list[Batch]]) -> None:
     with written(sessions) as folder:
@@ -58,7 +58,7 @@ def test_what_was_appended_is_read_in_order_and_each_opening_starts_a_segment(se
         assert [path.read_text().count("\n") for path in sorted(folder.glob("*.jsonl"))] == [len(s) for s in sessions]
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(SESSIONS)
 def test_a_truncation_at_any_byte_leaves_the_whole_appends_before_it(sessions: list[list[Batch]]) -> None:
     with written(sessions) as folder:
@@ -76,7 +76,7 @@ def test_a_truncation_at_any_byte_leaves_the_whole_appends_before_it(sessions: l
                 assert f"{segment}:{whole + 1}:" in str(ledger.cut)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(SESSIONS, st.integers(1, 255))
 def test_a_changed_byte_never_changes_an_event(sessions: list[list[Batch]], mask: int) -> None:
     with written(sessions) as folder:

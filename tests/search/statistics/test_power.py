@@ -74,7 +74,7 @@ def test_a_row_is_marked_in_its_family_as_often_as_is_said_and_then_shown_as_lar
     )
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("questions", [2, 17])
 @pytest.mark.parametrize("seeds", [3, 10])
 def test_where_the_noise_is_estimated_from_the_rows_themselves_it_is_so_on_average(seeds: int, questions: int) -> None:

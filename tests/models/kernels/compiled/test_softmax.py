@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -38,7 +38,6 @@ def head_of(lanes: int, features: int, tags: int, generator: torch.Generator) ->
 
 
 @given(sizes=SIZES, scale=st.sampled_from([0.1, 1.0, 30.0]), seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_it_gives_what_the_operations_of_torch_give(sizes: tuple[int, ...], scale: float, seed: int) -> None:
     lanes, places, sentences, features, tags = sizes
     generator = torch.Generator().manual_seed(seed)

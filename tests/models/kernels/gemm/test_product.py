@@ -65,7 +65,7 @@ def check(kind: str, sizes: tuple[int, int, int], turned: tuple[bool, bool], *, 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(sizes=SIZES, turned=st.tuples(st.booleans(), st.booleans()), added=st.booleans(), seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_a_product_is_numpys(
     kind: str, sizes: tuple[int, int, int], turned: tuple[bool, bool], added: bool, seed: int
 ) -> None:
@@ -91,7 +91,6 @@ def test_what_is_no_number_reaches_its_row_and_column_alone() -> None:
 
 @pytest.mark.slow
 @given(rows=st.integers(1, 9), columns=st.integers(1, 40), seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_factors_in_pairs_are_those_that_torch_rounds(rows: int, columns: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     numbers = (random.standard_normal((rows, columns)) * 10.0 ** random.integers(-20, 20, (rows, columns))).astype("f4")

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -224,7 +224,6 @@ def test_a_lane_of_a_head_equals_the_head_of_that_lane_alone(config: TaggingConf
 Flags = st.lists(st.booleans(), min_size=TAGS, max_size=TAGS)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     start=Flags,
     between=st.lists(Flags, min_size=TAGS, max_size=TAGS),

@@ -21,7 +21,7 @@ def random_scores(seed: int, words: int, spread: float = 1.0) -> NDArray[np.floa
     return scores_TS
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=100)
 @given(seeds, st.integers(1, 5), st.booleans(), st.sampled_from([1e-3, 1.0, 1e6]))
 def test_the_tree_that_is_decoded_is_the_best_of_all(seed: int, words: int, single_root: bool, spread: float) -> None:
     scores_TS = random_scores(seed, words, spread)
@@ -29,7 +29,7 @@ def test_the_tree_that_is_decoded_is_the_best_of_all(seed: int, words: int, sing
     assert tuple(best_tree(scores_TS, single_root=single_root).tolist()) == expected
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.data(), st.integers(1, 5), st.booleans())
 def test_of_equal_trees_one_of_the_best_is_decoded(data: st.DataObject, words: int, single_root: bool) -> None:
     values = st.lists(st.integers(0, 2), min_size=words * (words + 1), max_size=words * (words + 1))
@@ -40,7 +40,7 @@ def test_of_equal_trees_one_of_the_best_is_decoded(data: st.DataObject, words: i
     assert oracle.score(scores_TS, ours) == oracle.score(scores_TS, best)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(seeds, st.data())
 def test_greedy_heads_that_are_a_tree_are_kept(seed: int, data: st.DataObject) -> None:
     planted = data.draw(st.sampled_from(oracle.trees(5, single_root=True)))
@@ -50,7 +50,7 @@ def test_greedy_heads_that_are_a_tree_are_kept(seed: int, data: st.DataObject) -
     assert tuple(best_tree(scores_TS, single_root=True).tolist()) == planted
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seeds)
 def test_long_sentences_get_a_tree_with_one_word_under_the_root(seed: int) -> None:
     """Scores near the root's make many roots; scores of neighbours for each other make cycles within cycles."""

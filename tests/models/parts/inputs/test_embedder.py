@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
@@ -182,7 +182,6 @@ def test_the_vector_of_each_token_stands_behind_its_other_features_and_is_0_outs
         )
     )
 )
-@settings(deadline=None)
 @pytest.mark.parametrize("kernels", ["compiled", "reference"])
 def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(
     kernels: Kernels, forms: list[list[list[int]]]

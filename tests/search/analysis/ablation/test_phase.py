@@ -150,7 +150,7 @@ def test_a_search_that_is_not_finished_says_what_to_type(study: Path, tmp_path: 
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.one_of(

@@ -147,6 +147,7 @@ def test_the_mean_over_corpora_is_that_of_the_gains_on_each(two: StudyRecord) ->
         assert row.gain.value == pytest.approx((0.32 + 0.12) / 2, abs=0.02)  # as planted on either corpus
 
 
+@pytest.mark.slow
 def test_each_of_several_winners_is_taken_apart_from_itself(two: StudyRecord) -> None:
     assert two.plan is not None
     first, second = (role.winner for row in two.plan.rows for role in row.roles if role.kind == "winner")

@@ -290,7 +290,7 @@ PERCENT = some.integers(9000, 9500).map(lambda value: value / 100)
 
 
 @given(some.lists(some.tuples(PERCENT, some.sampled_from([0.7, 0.8, 0.9, 0.95])), min_size=3, max_size=3), PERCENT)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_the_rank_correlation_is_scipys_over_the_rows_that_both_have(rows: Any, alone: float) -> None:
     depths = [1, 5, 7]
     trials = [trial(number, depths[number - 1], ours, ours) for number, (_, ours) in enumerate(rows, start=1)]

@@ -68,6 +68,7 @@ def test_planted_effects_are_marked_at_the_first_look_and_others_train_on_until_
     assert {each for axis, each in ended if axis == RATE} <= {"hopeless", "all seeds"}
 
 
+@pytest.mark.slow
 def test_the_report_says_how_many_rows_are_still_open(study: tuple[Path, list[Experiment]]) -> None:
     def told(record: StudyRecord) -> str:
         return " ".join(render(ablated_report(record, ablated(record)), "text").split())

@@ -181,7 +181,7 @@ def test_a_parameter_that_no_axis_can_be_is_refused_by_its_name() -> None:
         study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(PICKS, st.integers(1, 2), st.integers(2, 4), st.integers(1, 2), st.sampled_from(["minimize", "maximize"]))
 def test_a_trial_is_pruned_where_our_asha_stops_it(
     picks: list[tuple[int, float]], grace: int, reduction: int, brackets: int, direction: str

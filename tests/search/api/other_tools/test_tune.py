@@ -109,7 +109,7 @@ def test_configs_are_nested_and_have_the_values_that_were_given() -> None:
     assert configs == [{"net": {"units": units}, "kind": kind} for units in ((8, 8), (16,)) for kind in ("a", None)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(PICKS, st.integers(1, 2), st.integers(2, 4), st.integers(1, 2), st.sampled_from(["min", "max"]), st.integers())
 def test_a_trial_ends_where_our_asha_ends_it(
     picks: list[tuple[int, float]], grace: int, reduction: int, brackets: int, mode: str, moved: int

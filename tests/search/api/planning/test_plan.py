@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.search.api.planning.extremes import extremes
@@ -117,7 +117,6 @@ SEARCHES = st.one_of(
 
 @pytest.mark.slow
 @given(SEARCHES, st.integers(1, 40), st.integers(1, 9))
-@settings(max_examples=40)
 def test_the_middle_course_lies_between_the_others_under_every_scheduler(
     search: dict[str, object], trials: int, whole: int
 ) -> None:

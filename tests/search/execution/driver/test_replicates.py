@@ -65,7 +65,7 @@ def test_values_of_a_list_are_calls_too(tmp_path: Path) -> None:
     assert [trial.score for trial in record.trials.values()] == [1.5 + t.point["x"] for t in record.trials.values()]
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [{"scheduler": "none"}, {"scheduler": RACE}], ids=["none", "race"])
 def test_a_study_that_was_killed_goes_on_as_if_it_had_not_been(search: dict[str, Any], tmp_path: Path) -> None:
     whole = searched(tmp_path / "whole", validated, with_search(**search), trials=6, epochs=1)

@@ -121,6 +121,7 @@ def test_the_disk_is_never_fuller_than_its_budget(tmp_path: Path) -> None:
     assert message is None
 
 
+@pytest.mark.slow
 def test_what_is_needed_stays_beyond_the_budget_and_that_is_told(tmp_path: Path) -> None:
     folder, record, message = run(tmp_path, disk_budget=100)
     assert record.finished
@@ -130,6 +131,7 @@ def test_what_is_needed_stays_beyond_the_budget_and_that_is_told(tmp_path: Path)
     assert message.startswith("search.disk_budget: 100 bytes; the weights that are needed took up to ")
 
 
+@pytest.mark.slow
 def test_logs_stay_where_weights_are_deleted(tmp_path: Path) -> None:
     def watch(folder: StudyFolder, driver: Driver, event: Event) -> None:
         if isinstance(event, Proposed):

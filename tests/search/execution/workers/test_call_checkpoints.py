@@ -96,7 +96,7 @@ def left(folder: StudyFolder) -> list[Path]:
     return list(folder.trials.rglob(CALL_CHECKPOINTS))
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "study"), [(uneven, NONE), (before, PROMOTING), (after, PROMOTING)])
 def test_a_driver_killed_at_any_append_leaves_the_ledger_of_one_that_was_not(
     function: Function, study: Any, tmp_path: Path

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import sys
 import skipstack.dashboards.commands.running, skipstack.search.execution.workers.training_workers
@@ -12,6 +14,7 @@ assert "torch" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_what_a_driver_imports_loads_no_torch() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -149,6 +149,7 @@ def test_a_process_that_searches_opens_syncs_and_reads_is_as_it_was(uses_mlflow:
     assert ran.stdout.splitlines()[-1:] == ["as it was"], ran.stderr
 
 
+@pytest.mark.slow
 def test_an_import_of_all_that_tracks_loads_no_mlflow_and_sets_nothing() -> None:
     """Of a process whose environment has none of MLflow's variables, too."""
     program = (

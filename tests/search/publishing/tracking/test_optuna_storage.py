@@ -134,6 +134,7 @@ def test_steps_logarithms_and_normal_axes_are_those_that_optuna_has(tmp_path: Pa
     }
 
 
+@pytest.mark.slow
 def test_further_objectives_are_made_small(tmp_path: Path) -> None:
     config = study(objectives=["score", "parameters"], scheduler="none")
     first, second = (proposed(config, number, {DEPTH: 1, RATE: rate}) for number, rate in enumerate((0.01, 0.02)))
@@ -150,6 +151,7 @@ def test_further_objectives_are_made_small(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_storage_that_has_the_study_or_cannot_be_reached_is_left_as_it_is(tmp_path: Path) -> None:
     config: StudyConfig = study(trials=2)
     events, uri = list(history(config)), f"sqlite:///{tmp_path}/optuna.db"

@@ -297,6 +297,7 @@ def test_nan_stays_nan_and_an_infinite_value_is_the_largest_float_of_its_sign(ur
 EDGES = (math.nan, math.inf, -math.inf, 5e-324, 0.1)
 
 
+@pytest.mark.slow
 def test_it_does_not_matter_how_the_events_are_gathered(uri: str, events: list[Event], hasty: None) -> None:
     later = [*opened(time=float(next(OPENED))), *history()[2:]]
     tracker = Recording(uri, events[:1], private=True)
@@ -479,6 +480,7 @@ def test_one_run_that_the_store_refuses_does_not_keep_the_others_from_being_writ
     assert found == expected
 
 
+@pytest.mark.slow
 def test_a_run_that_the_user_deleted_stays_deleted_and_the_study_goes_on(
     uri: str, events: list[Event], hasty: None
 ) -> None:
@@ -565,6 +567,7 @@ def wait_until(there: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 def test_a_deleted_experiment_is_named_with_the_command_that_restores_it(
     uri: str, events: list[Event], hasty: None
 ) -> None:

@@ -135,6 +135,7 @@ def test_one_that_is_killed_is_told_of_and_the_next_writes_what_is_missing(
     assert content(uri, events) == expected
 
 
+@pytest.mark.slow
 def test_one_that_is_killed_while_it_publishes_leaves_a_report_that_is_not_all_there(
     tracker: TrackingProcess, uri: str, study: Path, events: list[Event]
 ) -> None:

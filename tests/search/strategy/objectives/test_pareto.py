@@ -3,7 +3,7 @@
 import math
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.search.strategy.objectives.fronts import Fronts
@@ -81,7 +81,6 @@ def test_a_small_network_goes_on_at_a_rung_that_its_score_alone_would_not_pass()
     assert 3 not in asha({trial: point[:1] for trial, point in points.items()})
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([3, 20]).flatmap(
         lambda most: st.lists(st.tuples(*[st.integers(0, most)] * 2), min_size=1, max_size=14)
@@ -129,7 +128,6 @@ def test_points_that_arrive_one_by_one_have_the_ranks_and_places_of_all_at_once(
         assert [fronts.place_at(position, point) for position in range(arrived)] == sorted([place, *others])
 
 
-@settings(deadline=None)
 @given(st.data(), st.integers(2, 3))
 def test_a_rung_promotes_the_best_that_waits_by_its_place_among_all(data: st.DataObject, reduction: int) -> None:
     size = data.draw(st.integers(2, 3))

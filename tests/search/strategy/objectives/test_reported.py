@@ -189,6 +189,7 @@ def test_a_study_that_was_killed_goes_on_as_if_it_had_not_been(proposer: str, sc
     assert outcome(read_study(tmp_path / "whole")) == outcome(whole)
 
 
+@pytest.mark.slow
 def test_a_rung_keeps_a_trial_of_the_front_that_the_score_alone_would_stop(tmp_path: Path) -> None:
     alone = searched(
         tmp_path / "alone",

@@ -169,6 +169,7 @@ print(json.dumps({name: [event.point for event in subject(name).life(7)] for nam
 """
 
 
+@pytest.mark.slow
 def test_the_sequence_is_the_same_in_another_process() -> None:
     root = Path(__file__).parents[4]
     mine = {name: [event.point for event in subject(name).life(7)] for name in MAKERS}

@@ -301,6 +301,7 @@ def test_a_table_of_wandb_without_times_is_read_and_one_without_numbers_refused(
         assert not (tmp_path / "other").exists()
 
 
+@pytest.mark.slow
 def test_trials_of_other_tools_whose_last_score_is_infinite_have_diverged(tmp_path: Path) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study()
@@ -334,6 +335,7 @@ def test_trials_of_other_tools_whose_last_score_is_infinite_have_diverged(tmp_pa
         assert "1 diverged" in typed("report", str(tmp_path / tool)).out
 
 
+@pytest.mark.slow
 def test_steps_and_logarithms_of_optuna_are_kept(tmp_path: Path) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))

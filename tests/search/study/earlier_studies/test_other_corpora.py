@@ -82,6 +82,7 @@ def test_the_nearer_corpus_comes_first_and_each_is_told_in_a_line(tmp_path: Path
     ]
 
 
+@pytest.mark.slow
 def test_what_the_space_has_not_is_left_out_and_counted(tmp_path: Path) -> None:
     study = toy_study(trials=4)
     narrow = study.space.model_copy(update={"axes": {**study.space.axes, DEPTH: Axis(choice=(1, 3))}})
@@ -93,6 +94,7 @@ def test_what_the_space_has_not_is_left_out_and_counted(tmp_path: Path) -> None:
         open_toy(tmp_path / "none", study.model_copy(update={"space": none}), health=OURS)
 
 
+@pytest.mark.slow
 def test_a_study_on_the_same_corpus_is_learnt_from_beside_one_on_another(tmp_path: Path) -> None:
     same = searched(toy_study(trials=9, proposer="grid"), scheduler="none")
     run(open_toy(tmp_path / "same", same, health=OURS))

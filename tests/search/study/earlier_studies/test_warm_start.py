@@ -145,6 +145,7 @@ def test_trials_outside_of_the_space_are_left_out_and_counted(earlier: Path, tmp
     assert summary(event).endswith(", 3 outside of this space or its corpora left out")
 
 
+@pytest.mark.slow
 def test_another_number_of_epochs_makes_a_stopped_trial_of_a_completed_one(earlier: Path, tmp_path: Path) -> None:
     longer = started(open_toy(tmp_path / "longer", warm(toy_study(trials=2, epochs=6), earlier))).observed
     assert {(each.reason, len(each.curve)) for each in longer} == {("stopped", 4)}
@@ -206,6 +207,7 @@ def test_another_corpus_and_another_folder_are_refused_in_one_line(earlier: Path
         open_toy(tmp_path / "sized", changed(study, objectives=("score", "parameters")))
 
 
+@pytest.mark.slow
 def test_a_trial_that_two_studies_have_is_told_once(earlier: Path, tmp_path: Path) -> None:
     """The second study took it over from the first."""
     second = warm(changed(toy_study(trials=9, proposer="grid"), scheduler="none"), earlier)
@@ -221,6 +223,7 @@ def test_a_trial_that_two_studies_have_is_told_once(earlier: Path, tmp_path: Pat
     assert sources == {str(earlier), str(tmp_path / "second")}
 
 
+@pytest.mark.slow
 def test_a_study_whose_trials_are_all_known_adds_nothing_but_weights_that_the_other_has_lost(
     earlier: Path, tmp_path: Path
 ) -> None:

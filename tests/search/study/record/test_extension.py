@@ -74,7 +74,7 @@ def test_more_trials_in_two_steps_are_the_trials_of_one_step(proposer: str, tmp_
     assert told(read_study(folder.path)) == told(whole)
 
 
-@pytest.mark.first(1)
+@pytest.mark.slow
 @PROPOSERS
 def test_enough_is_enough_whenever_it_is_said_and_more_may_be_asked_for_again(proposer: str, tmp_path: Path) -> None:
     """Killed after any append: what is begun is finished and tested, nothing else begins, and a replay agrees."""

@@ -39,7 +39,7 @@ def network_of(lanes: int, size: int, filters: int, width: int, generator: torch
 
 
 @given(sizes=SIZES, seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_it_gives_what_the_operations_of_torch_give(sizes: tuple[int, ...], seed: int) -> None:
     lanes, spellings, longest, size, filters, width = sizes
     generator = torch.Generator().manual_seed(seed)

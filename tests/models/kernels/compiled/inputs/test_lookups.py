@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -85,7 +85,6 @@ def passes(embedder: TokenEmbedder, forms_RTB: Tensor, known: LexiconTensors, ab
     sizes=st.tuples(st.integers(1, 6), st.integers(1, 4)),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(deadline=None)
 def test_tokens_and_gradients_are_those_of_the_operations_of_torch(
     config: Any, dropout_R: list[float], by_row: bool, sizes: tuple[int, int], seed: int
 ) -> None:
@@ -102,7 +101,6 @@ def test_tokens_and_gradients_are_those_of_the_operations_of_torch(
 
 
 @given(config=PARTS, sizes=st.tuples(st.integers(1, 6), st.integers(1, 4)), seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_gradients_by_row_are_those_of_whole_tables_to_the_last_bit(
     config: Any, sizes: tuple[int, int], seed: int
 ) -> None:
@@ -125,7 +123,6 @@ def test_gradients_by_row_are_those_of_whole_tables_to_the_last_bit(
     rows_RN=st.lists(st.lists(st.integers(0, 6), min_size=5, max_size=5), min_size=1, max_size=3),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(deadline=None)
 def test_the_sums_of_rows_are_those_of_the_operations_of_torch_to_the_last_bit(
     rows_RN: list[list[int]], seed: int
 ) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -42,7 +42,6 @@ def passes(stack: Stack, x_RTBI: Tensor, lengths_RB: Tensor, source: torch.Gener
     dropout=st.sampled_from([0.0, 0.4]),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(deadline=None)
 def test_it_is_the_same_to_the_last_bit(cell: CellKind, sizes: tuple[int, int, int], dropout: float, seed: int) -> None:
     lanes, steps, sentences = sizes
     source = torch.Generator().manual_seed(seed)

@@ -23,7 +23,7 @@ SIZES = st.tuples(*(st.integers(1, most) for most in (2, 4, 5, 20)))
 @pytest.mark.first(4)
 @pytest.mark.parametrize("kind", RECURRENT)
 @given(sizes=SIZES, started=st.booleans(), learns=st.booleans(), apart=st.booleans(), seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_compiled_layers_give_what_the_loops_of_their_steps_give(
     kind: str, sizes: tuple[int, ...], started: bool, learns: bool, apart: bool, seed: int
 ) -> None:

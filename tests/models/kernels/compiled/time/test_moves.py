@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -23,7 +23,6 @@ def passes(way: str, x_GTBF: Tensor, lengths_RB: Tensor, source: torch.Generator
 @pytest.mark.first(2)
 @pytest.mark.parametrize(("way", "drops"), [*((way, False) for way in WAYS), ("together", True)])
 @given(sizes=st.tuples(*(st.integers(1, most) for most in (3, 5, 4, 9))), seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_rows_and_gradients_go_where_they_go_by_the_operations_of_torch(
     way: str, drops: bool, sizes: tuple[int, ...], seed: int
 ) -> None:

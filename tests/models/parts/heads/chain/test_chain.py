@@ -186,7 +186,7 @@ def test_ordinary_scores_need_the_matrix_product_alone(
             log_partition(hard)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(spread=st.floats(1, 300), seed=st.integers(0, 2**32 - 1), share=st.floats(0, 0.5), single=st.booleans())
 def test_the_matrix_product_tells_by_itself_where_it_is_not_exact(
     spread: float, seed: int, share: float, single: bool
@@ -333,7 +333,6 @@ def results(chain: Chain) -> tuple[Tensor, ...]:
     return value.detach(), best_score(chain).detach(), nodes.transpose(1, 2), best_tagging(chain).transpose(1, 2)
 
 
-@settings(deadline=None, max_examples=40)
 @given(data=st.data(), spread=st.sampled_from([2.0, 1e3]), constrained=st.booleans())
 def test_other_lanes_other_sentences_and_padding_change_nothing(
     data: st.DataObject, spread: float, constrained: bool

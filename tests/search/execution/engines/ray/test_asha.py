@@ -37,7 +37,7 @@ def rays(config: AshaConfig, maximum: int, trials: int) -> Callable[[Report], st
 
 
 @given(st.integers(0, 10**9), st.integers(1, 4), st.integers(2, 5), st.integers(0, 60), st.integers(1, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_decisions_equal_rays_own_scheduler_on_well_formed_traces(
     seed: int, grace: int, reduction: int, longer: int, trials: int
 ) -> None:

@@ -154,6 +154,7 @@ def test_a_lost_machine_costs_what_it_had_not_sent_and_another_one_goes_on_to_th
     assert alike(given.folder, tmp_path / "plain")
 
 
+@pytest.mark.slow
 def test_best_weights_that_a_lost_machine_had_alone_are_trained_again_to_be_measured(
     corpus: Path, tmp_path: Path
 ) -> None:
@@ -178,6 +179,7 @@ def test_best_weights_that_a_lost_machine_had_alone_are_trained_again_to_be_meas
         assert measured(workers, again) == TrainingWorker.test(task(corpus, tmp_path / "plain"))
 
 
+@pytest.mark.slow
 def test_racing_seeds_go_on_elsewhere_and_join_their_weights_as_on_one_machine(corpus: Path, tmp_path: Path) -> None:
     cluster, weights = Cluster(tmp_path), []
     for place in ("plain", "copied"):

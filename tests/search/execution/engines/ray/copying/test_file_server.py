@@ -99,7 +99,7 @@ def test_a_store_that_lies_elsewhere_is_refused(name: str, study: StudyFolder) -
             refused()
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(st.sampled_from(["..", ".", "", "a", "b", "\0", "c\\d", "~"]), min_size=1, max_size=5))
 def test_no_name_of_any_parts_leads_out_of_a_trial(parts: list[str], study: StudyFolder) -> None:
     server, name = FileServer(study), "/".join(parts)
