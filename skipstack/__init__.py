@@ -166,7 +166,7 @@ def search(
 
     ``objective``: a function that is called once for each seed of each trial; no network is then trained. It is
     ``objective(config, report)``, or ``objective(config)``, which returns the score of its only epoch. ``config`` has
-    the values of the axes by their names (any name but ``function``), the other values of the base, and
+    the values of the axes by their names (any name but ``function`` and ``seed``), the other values of the base, and
     ``config["seed"]``. If the base has no value for an axis, it uses the middle of the axis's range, or its first
     choice. ``report(score=0.93)`` ends an epoch, and ends the function if the trial is stopped. ``epochs``: the maximum
     number of epochs, 100 by default. ``direction``: ``minimize`` if a lower score is better; by default ``maximize``.

@@ -94,8 +94,9 @@ def ablate(
     searches; with --without, the best config without some of its changes. No trial is stopped early; each row is
     measured on test once.
 
-    If left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
-    --system-metrics keep their values from the previous command; the defaults shown below are for a new study.
+    If left out, --engine, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --trials-per-program, --device,
+    --tracking-uri, --system-metrics and --also keep their values from the previous command; the defaults shown below
+    are for a new study.
     """
     from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
     from skipstack.search.analysis.ablation.options import AblationOptions

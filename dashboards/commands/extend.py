@@ -58,8 +58,9 @@ def extend(
     Runs the additions of a finished or interrupted study at once. A running study only accepts points, and tries them
     next.
 
-    If left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
-    --system-metrics keep their values from the previous command; the defaults shown below are for a new study.
+    If left out, --engine, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --trials-per-program, --device,
+    --tracking-uri, --system-metrics and --also keep their values from the previous command; the defaults shown below
+    are for a new study.
     """
     for option, count in (("trials", trials), ("seeds", seeds)):
         if count < 0:

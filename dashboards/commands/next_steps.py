@@ -34,32 +34,39 @@ def next_steps(
     study's folder. ``pages``: the address of each view of the study in MLflow, by its name; empty if none is known.
     ``data``: the folders of the study's corpora. ``code``: the files of the user's own code that the study uses.
     """
-    folder = str(path)
-    best = f"{folder}-best"
-    looks = to_look_at(path, private_runs=private_runs, pages=pages)
-    export = ["skipstack", "export", folder, "--best", "1", "--to", best]
-    if not record.ranked():
-        return looks
-    if not record.study.space.base.keeps_weights:
-        trial = record.ranked()[0]
-        given = models_of(trial, StudyFolder(path).trial(trial.number))
-        return [ALSO, *_typed([export, ["skipstack", "verify", best]]), *looks[1:]] if given else looks
-    config, run = record.ranked()[0].config, [part for each in code for part in ("--code", each)]
-    lying = [part for each in data for part in ("--data-dir", str(each))]
-    verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]
-    steps = [ALSO, *_typed([export, verify])]
-    if not isinstance(as_network(config).data.vectors, TokenVectors):  # typed text has no vectors of its tokens
-        predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
-        steps.append(f"  echo 'Words of a sentence' | {predict}")
-    return [*steps, *looks[1:]]
+    exported = _to_export(path, record, data, code) if record.ranked() else []
+    return headed([*exported, *to_look_at(path, private_runs=private_runs, pages=pages)])
+
+
+def headed(lines: Sequence[str]) -> list[str]:
+    """The lines below the heading ``ALSO``; empty without lines."""
+    return [ALSO, *lines] if lines else []
 
 
 def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:
     """Lines that say how to see a study's runs in a browser: the addresses of the views in ``pages`` (``next_steps``).
     If the MLflow store is in the study's folder, a command comes first.
     """
-    looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
-    return [ALSO, *looks] if looks else []
+    return [*_typed([_served(path)] if private_runs else []), *_seen(pages)]
+
+
+def _to_export(path: Path, record: StudyRecord, data: Sequence[Path], code: Sequence[str]) -> list[str]:
+    """Commands that export and check the best network or model. Empty if the best trial of a function left no model."""
+    folder = str(path)
+    best = f"{folder}-best"
+    export = ["skipstack", "export", folder, "--best", "1", "--to", best]
+    if not record.study.space.base.keeps_weights:
+        trial = record.ranked()[0]
+        given = models_of(trial, StudyFolder(path).trial(trial.number))
+        return list(_typed([export, ["skipstack", "verify", best]])) if given else []
+    config, run = record.ranked()[0].config, [part for each in code for part in ("--code", each)]
+    lying = [part for each in data for part in ("--data-dir", str(each))]
+    verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]
+    steps = list(_typed([export, verify]))
+    if not isinstance(as_network(config).data.vectors, TokenVectors):  # typed text has no vectors of its tokens
+        predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
+        steps.append(f"  echo 'Words of a sentence' | {predict}")
+    return steps
 
 
 def of_registered(store: str, model: str, *, is_served: bool) -> str:
@@ -73,8 +80,7 @@ def of_registered(store: str, model: str, *, is_served: bool) -> str:
     return f"to {'serve it' if is_served else 'fetch its files'}: {variable} {shlex.join(typed)}"
 
 
-def seen(pages: Mapping[str, str]) -> Iterator[str]:
-    """Yield lines that tell where the views of a study are in MLflow. ``pages``: as in ``next_steps``."""
+def _seen(pages: Mapping[str, str]) -> Iterator[str]:
     if pages:
         yield "in MLflow:"
         yield from (f"  {name}: {page}" for name, page in pages.items())

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from skipstack.dashboards.commands.next_steps import next_steps, to_look_at
+from skipstack.dashboards.commands.next_steps import headed, next_steps, to_look_at
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report, with_next_step
@@ -124,7 +124,7 @@ def _ablated(run: Run) -> int:
     with said_if_long(PUBLISHING):
         pages = run.publish(partial(published, warn=say))
     own = {name: page for name, page in pages.items() if name == f"ablation {number}"}
-    for line in to_look_at(run.folder.path, private_runs=run.has_private_runs, pages=own):
+    for line in headed(to_look_at(run.folder.path, private_runs=run.has_private_runs, pages=own)):
         say(line)
     return code
 

@@ -66,8 +66,9 @@ def resume(
 
     Finishes the trials that were running, then runs the remaining ones.
 
-    If left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
-    --system-metrics keep their values from the previous command; the defaults shown below are for a new study.
+    If left out, --engine, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --trials-per-program, --device,
+    --tracking-uri, --system-metrics and --also keep their values from the previous command; the defaults shown below
+    are for a new study.
     """
     with uncollected():
         from skipstack.dashboards.commands.running import execution, finish

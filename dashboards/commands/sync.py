@@ -27,7 +27,7 @@ def sync(
     Adds runs, learning curves, report and best network. Nothing is written twice. The listeners named by --also receive
     all events of the study, from the first one on.
     """
-    from skipstack.dashboards.commands.next_steps import seen
+    from skipstack.dashboards.commands.next_steps import to_look_at
     from skipstack.dashboards.commands.published import published
     from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
     from skipstack.search.api.run import sync_to_mlflow
@@ -38,5 +38,6 @@ def sync(
         raise UserError(run.missing[0])
     with said_if_long(PUBLISHING):
         pages = run.publish(partial(published, warn=say))
-    for line in seen(pages) if pages else ["nothing is shown in MLflow"]:
+    shown = to_look_at(study, private_runs=run.has_private_runs, pages=pages) if pages else []
+    for line in shown or ["nothing is shown in MLflow"]:
         say(line)

@@ -137,25 +137,37 @@ def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[
 
 def space_lines(space: Content) -> Iterator[str]:
     """Yield sentences on the number of configurations of a space."""
-    axes = counted(space["discrete_axes"], "axis", "axes")
+    axes, any_value = counted(space["discrete_axes"], "axis", "axes"), _any_value(space["continuous_axes"])
     if space["exact"]:
         refused = space["combinations"] - space["configurations"]
         but = f", {refused:,} of them refused by configs or constraints" if refused else ""
-        configurations = counted(space["configurations"], "configuration")
-        combinations = counted(space["combinations"], "combination")
-        yield f"{configurations}: {combinations} of {axes}{but}" if space["discrete_axes"] else configurations
+        combinations = f"{counted(space['combinations'], 'combination')} of {axes}{but}"
+        if not any_value:
+            configurations = counted(space["configurations"], "configuration")
+            yield f"{configurations}: {combinations}" if space["discrete_axes"] else configurations
+        elif space["discrete_axes"]:
+            each = "each of the others" if refused else "each"
+            yield f"infinitely many configurations: {combinations}, {each} with {any_value}"
+        else:
+            yield f"infinitely many configurations: {any_value}"
     else:
         share, error = 100 * space["allowed_share"], 100 * space["allowed_share_standard_error"]
         yield (
-            f"about {_rounded(space['configurations'])} configurations: of {_whole(space['combinations'])} "
-            f"combinations of {axes} {share:.1f} % ± {error:.1f} % are allowed, estimated from {space['drawn']:,} that "
-            "were drawn at random and checked"
+            f"{f'infinitely many configurations, with {any_value}; ' if any_value else ''}"
+            f"about {_rounded(space['configurations'])} {'combinations' if any_value else 'configurations'}: of "
+            f"{_whole(space['combinations'])} combinations of {axes} {share:.1f} % ± {error:.1f} % are allowed, "
+            f"estimated from {space['drawn']:,} that were drawn at random and checked"
         )
-    if space["continuous_axes"]:
-        names = space["continuous_axes"]
-        yield f"infinitely many, since {'an axis is' if len(names) == 1 else 'axes are'} continuous: {', '.join(names)}"
     if space["base_removed_by"] is not None:
         yield f"the base is not among them, so no trial is compared with it: {space['base_removed_by']}"
+
+
+def _any_value(continuous: Sequence[str]) -> str:
+    """``any value of learning_rate in its range``, for all continuous axes; empty without any."""
+    if not continuous:
+        return ""
+    one = len(continuous) == 1
+    return f"any value{'' if one else 's'} of {listed(continuous)} in {'its range' if one else 'their ranges'}"
 
 
 def axis_lines(axes: Sequence[Content]) -> Iterator[str]:

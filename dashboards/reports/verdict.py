@@ -260,7 +260,7 @@ def _explored(verdict: Explored) -> Iterator[str]:
     if verdict.exact:
         yield "every trial has the same score with each of its seeds, so there is no chance of seeds"
     elif verdict.scored > 1:
-        yield "the best of many is partly luck, and fresh seeds tell how much"
+        yield "the best of many is partly luck; fresh seeds measure how much"
     if verdict.ablation:
         yield f"{verdict.ablation}, is not finished"
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """The names of this machine, which are always allowed."""
 
-REFUSED: Final = b'{"error":"that name is not served (allowed: localhost, 127.0.0.1, --host NAME)"}\n'
+REFUSED: Final = b'{"error":"that name is not served (allowed: localhost, 127.0.0.1, ::1, --host NAME)"}\n'
 
 
 def only_for(application: ASGIApp, hosts: Collection[str] = ()) -> ASGIApp:

@@ -48,8 +48,8 @@ class RunOptions:
     gpus_per_trial: Annotated[
         Share,
         Option(
-            "GPUs for each trial, such as 0.25 or 1; `auto`, the default: as much as its config needs, if there is a "
-            "GPU.",
+            "GPUs for each trial, such as 0.25 or 1; `auto`, the default: as much as its network needs, if there is a "
+            "GPU; none for a function.",
             "SHARE|auto",
         ),
     ] = "auto"

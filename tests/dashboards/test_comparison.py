@@ -96,9 +96,9 @@ beside both; our loss averages over the tokens of a sentence, where the paper's 
 GloVe
 Ours: the base with what the row has and nothing else. gain: what the row adds to
 shortcut block on dev, in points, paired by seed; + helps, - harms. ±: half of its
-interval, which holds the chance of 2 seeds alone, since no counts by sentence are
-known, corrected for 2 rows (Holm). *: beyond chance (5 %): ± is smaller than the gain.
-The others leave open which is better. –: not in the paper, or not tried.
+interval over 2 seeds alone, since no counts by sentence are known, corrected for 2 rows
+(Holm). *: beyond chance (5 %): ± is smaller than the gain. Without *: no conclusion. –:
+not in the paper, or not tried.
 Left out: each row by itself.
 left out at this width: ours: test %, ours: trial
 """
@@ -211,4 +211,4 @@ def test_precision_and_recall_have_columns_where_the_paper_prints_them_and_own_t
     assert (shown["paper: precision"], shown["paper: recall"]) == ("90.00", "80.00")
     assert (shown["ours: precision"], shown["ours: recall"]) == ("85.00", "75.00")
     own = " ".join(render(replace(made, same_test_set=True), "text").split())
-    assert "the chance of 2 seeds alone, since the test set is the paper's own, corrected" in own
+    assert "over 2 seeds alone, since the test set is the paper's own, corrected" in own

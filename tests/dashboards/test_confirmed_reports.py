@@ -61,9 +61,9 @@ model.stack.shortcut.gate
   none   69.11   +1.17 ± 5.88  base  .635
 
 gain: what the change adds on test, in points, paired by seed; + helps, - harms.
-±: half of its interval, which holds the chance of 3 seeds and 60 sentences,
-corrected for 3 rows (Holm). *: beyond chance (5 %): ± is smaller than the gain.
-The others leave open which is better. p: corrected likewise.
+±: half of its interval over 3 seeds and 60 sentences, corrected for 3 rows
+(Holm). *: beyond chance (5 %): ± is smaller than the gain. Without *: no
+conclusion. p: corrected likewise.
 
 how far the table reaches
 
@@ -239,5 +239,5 @@ def test_a_study_of_one_config_has_its_score_with_an_interval_and_nothing_to_com
     events: list[Event] = [proposed(config, 0, {}), reported(0, 1, 0.7, 0.7, 0.71), ended(0), base]
     (report,) = starmap(ablated_report, confirmed_tables(record_of(config, *events)))
     text = " ".join(render(report, "text", full=True).split())
-    assert "test % base 67.94 ± 4.56 ±: half of the 95 % interval, which holds the chance of 3 seeds and 60" in text
+    assert "test % base 67.94 ± 4.56 ±: half of the 95 % interval over 3 seeds and 60 sentences" in text
     assert "gain" not in text

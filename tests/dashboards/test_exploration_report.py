@@ -207,7 +207,7 @@ def test_the_text_is_what_a_reader_expects() -> None:
 
 Exploratory, not confirmed: trial 1, the best of 2 on dev, reaches 96.44 %,
 +1.20 points over the base and +25.19 over the baseline; the best of many is
-partly luck, and fresh seeds tell how much.
+partly luck; fresh seeds measure how much.
 
                   dev %  deviation  test %
   baseline        71.25          –   70.41

@@ -137,8 +137,8 @@ def test_what_an_ablation_says_fits_with_all_columns(
     assert re.search(r"^[* ] learning_rate \S+ .*[+-]\d\.\d\d ± ", text, re.MULTILINE)
     assert re.search(r"\| learning\\_rate \S+ beside \S+ \|", render(report, "markdown"))
     told = " ".join(text.split())
-    assert "which holds the chance of 3 seeds and 40 sentences" in told
-    assert "(of a mean, that of 2 corpora)" in told
+    assert "±: half of its interval over 3 seeds and 40 sentences" in told
+    assert "(of a mean, over 2 corpora)" in told
     assert "corrected for the rows of a corpus together, and for the means together (Holm)" in told
     assert "On 2 corpora, the mean: the winner is not shown to differ from the base" in told
 

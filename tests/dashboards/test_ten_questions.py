@@ -34,8 +34,8 @@ QUESTIONS: Final = {
     "Is what the search found better?": rf"\+3{SIZE} ± {SIZE} points over the base on test",
     "Which change matters, and does it help or harm?": rf"depth: 1 beside 3 .*?, \+3{SIZE} ± {SIZE}, helps",
     "How much does it add?": rf"depth 1 beside 3 .*?{SIZE}.*? \+3{SIZE} ± {SIZE}",
-    "How sure is that?": r"±: half of its interval, which holds the chance of 4 seeds and 40 sentences, corrected for "
-    r"5 rows \(Holm\)\. \*: beyond chance \(5 %\)",
+    "How sure is that?": r"±: half of its interval over 4 seeds and 40 sentences, corrected for 5 rows "
+    r"\(Holm\)\. \*: beyond chance \(5 %\)",
     "Over what is it measured?": rf"{GAIN}.{{0,4}}without it {SIZE}",
     "What does the change bring along?": r"depth:? 1 beside 3 \(without the shortcut into layer 3\)",
     "Does it help by itself, too?": rf"; alone in the base, \+3{SIZE} ± {SIZE}, helps",

@@ -32,7 +32,7 @@ from tests.search.made_up import DEPTH, GATE, RATE, ended, history, proposed, re
 
 BASE: dict[str, Any] = {DEPTH: 3, GATE: "sigmoid_below", RATE: 0.01}
 OTHER: dict[str, Any] = {DEPTH: 5, GATE: "none", RATE: 0.0123456}
-LUCK = "; the best of many is partly luck, and fresh seeds tell how much."
+LUCK = "; the best of many is partly luck; fresh seeds measure how much."
 
 
 def said_of(record: StudyRecord) -> str:

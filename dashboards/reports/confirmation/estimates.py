@@ -107,9 +107,7 @@ def meaning(
         scores = [row.test if split == "test" else row.dev for row in rows]
         known = [each for each in scores if each is not None and each.half is not None]
         why = next((each.why for each in scores if each is not None and each.why), "no score is known")
-        held = (
-            f"±: half of the 95 % interval, which holds the chance {_chance(known, measure, alone)}." if known else ""
-        )
+        held = f"±: half of the 95 % interval {_chance(known, measure, alone)}." if known else ""
         yield held or f"No interval: {why}."
         return
     gains = [row.gain for row in rows if row.gain is not None]
@@ -126,8 +124,8 @@ def meaning(
         yield f"No intervals{f': {why}' if why else ''}."
         return
     chance = _chance(with_interval, measure, alone)
-    yield f"±: half of its interval, which holds the chance {chance}{_corrected(families)}."
-    yield f"{MARK}: beyond chance (5 %): ± is smaller than the gain. The others leave open which is better."
+    yield f"±: half of its interval {chance}{_corrected(families)}."
+    yield f"{MARK}: beyond chance (5 %): ± is smaller than the gain. Without {MARK}: no conclusion."
 
 
 def _chance(estimates: Sequence[Estimate], measure: Measure, alone: str) -> str:
@@ -136,18 +134,18 @@ def _chance(estimates: Sequence[Estimate], measure: Measure, alone: str) -> str:
     corpora = max(each.corpora for each in estimates)
     sentences = {each.sentences for each in estimates if each.corpora == 1}
     if over := next((each.over for each in estimates if each.over), ""):
-        return f"of {over}{'' if corpora > 1 else ', widened for the training data that they share'}"
+        return f"over {over}{'' if corpora > 1 else ', widened for the training data that they share'}"
     if sentences == {None}:
-        chance = f"of {counted(seeds, 'seed')} alone{f', {alone}' if measure.counted else ''}"
+        chance = f"over {counted(seeds, 'seed')} alone{f', {alone}' if measure.counted else ''}"
     elif not sentences:
-        chance = f"of {counted(seeds, 'seed')}"
+        chance = f"over {counted(seeds, 'seed')}"
     else:
         most = max(each for each in sentences if each is not None)
         documents = {each.documents for each in estimates if each.documents is not None}
         within = f" in {counted(max(documents), 'document')}, drawn as wholes" if documents else ""
-        chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}{within}"
-        chance += ", or of the seeds alone where no counts by sentence are known" if None in sentences else ""
-    return f"{chance} (of a mean, that of {corpora} corpora)" if corpora > 1 else chance
+        chance = f"over {counted(seeds, 'seed')} and {counted(most, 'sentence')}{within}"
+        chance += ", or over the seeds alone where no counts by sentence are known" if None in sentences else ""
+    return f"{chance} (of a mean, over {corpora} corpora)" if corpora > 1 else chance
 
 
 def _corrected(families: Mapping[str, int]) -> str:

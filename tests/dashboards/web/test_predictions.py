@@ -262,7 +262,7 @@ def test_a_page_from_elsewhere_gets_no_prediction(address: str) -> None:
     ):
         status, answer = sent(address, body, **headers)
         assert status == 403, headers
-        assert answer == {"error": "that name is not served (allowed: localhost, 127.0.0.1, --host NAME)"}
+        assert answer == {"error": "that name is not served (allowed: localhost, 127.0.0.1, ::1, --host NAME)"}
 
 
 def test_a_client_that_sends_far_too_much_reads_why_it_is_refused(address: str) -> None:

@@ -73,7 +73,7 @@ def test_where_documents_are_told_apart_they_are_what_is_drawn() -> None:
 def test_a_report_says_that_documents_are_drawn() -> None:
     made = record(in_documents(), ("correct", "tags"), documents=(EACH,) * DOCUMENTS)
     said = " ".join(meaning([row(made)], "test", made.measure))
-    assert "the chance of 3 seeds and 120 sentences in 12 documents, drawn as wholes" in said
+    assert "over 3 seeds and 120 sentences in 12 documents, drawn as wholes" in said
 
 
 def test_a_corpus_without_documents_is_recorded_as_earlier_versions_read_it() -> None:

@@ -49,12 +49,12 @@ def test_a_store_without_a_page_is_shown_where_no_other_program_listens(
         port = urlsplit(address("sqlite:///runs.db", "7", OWN)).port
         assert port is not None
         assert taken < port < taken + 100
-        (_, command) = next_steps.to_look_at(tmp_path, private_runs=True)
+        (command,) = next_steps.to_look_at(tmp_path, private_runs=True)
         assert command.endswith(f" --port {port}")
         socket.create_server(("127.0.0.1", port)).close()  # nobody listens there
     ui_port.cache_clear()
     assert urlsplit(address("sqlite:///runs.db", "7", OWN)).port == taken, "it is free again"
-    (_, command) = next_steps.to_look_at(tmp_path, private_runs=True)
+    (command,) = next_steps.to_look_at(tmp_path, private_runs=True)
     assert "--port" not in command
 
 
