@@ -67,10 +67,10 @@ FURTHER = [
 """Events that a plain study does not have."""
 
 
-def ablation() -> list[Ablated]:
+def ablation(looks: tuple[int, ...] = ()) -> list[Ablated]:
     """An ablation that has been planned, and is to begin."""
     rows = (ListedRow(roles=(Role(kind="base"), Role(kind="winner", winner=0)), point={}),)
-    events = [*opening(CONFIG), AblationPlanned(time=9.0, rows=rows)]
+    events = [*opening(CONFIG), AblationPlanned(time=9.0, rows=rows, looks=looks)]
     return [Ablated(time=9.0, ablation=1, event=event) for event in events]
 
 
@@ -84,6 +84,11 @@ def told(folder: Path, done: str) -> None:
 
 def test_the_ledger_is_right_before_it_is_changed(tmp_path: Path) -> None:
     assert typed("report", written(tmp_path, EVENTS)).code == 0
+
+
+def test_an_ablation_until_it_is_decided_that_has_trained_nothing_yet_is_reported(tmp_path: Path) -> None:
+    begun = lines_of([*history(CONFIG), *ablation(looks=(2, 3))])
+    assert typed("report", written(tmp_path, begun)).code == 0
 
 
 @pytest.mark.first(2)

@@ -62,8 +62,8 @@ def _cost(record: StudyRecord) -> Iterator[Sentence]:
         return
     trials = record.trials.values()
     seconds = duration(sum(trial.seconds for trial in trials))
-    if record.plan.looks:
-        seeds = [len(trial.seeds) for trial in trials]
+    seeds = [len(trial.seeds) for trial in trials]
+    if record.plan.looks and seeds:
         trained = f"{counted(len(trials), 'config')} with {min(seeds)} to {max(seeds)} seeds: {seconds}"
     else:
         each = record.study.search.repeated.counted(record.study.search.seeds)
