@@ -22,6 +22,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
 from skipstack.data.basis.user_code.files import code_path, load_recorded
+from skipstack.data.formats.files import is_whole
 from skipstack.models.ground.kernel_names import named
 from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.api.ablation import PreparedAblation, prepare_next_part
@@ -441,7 +442,8 @@ def ask_to_stop(path: Path, trials: Sequence[int] = ()) -> None:
 def noted(path: Path, text: str, trial: int | None = None) -> None:
     """Write a note on the study in ``path``, or on a trial, in place of an earlier one; an empty text removes it.
 
-    Raises UserError for a trial that does not exist, for too long a text, and while an ablation runs.
+    Raises UserError for a trial that does not exist, for too long a text, for half a surrogate pair, and while an
+    ablation runs.
     """
     text, trials = text.strip(), read_study(path).trials
     if trial is not None and trial not in trials:
@@ -449,17 +451,24 @@ def noted(path: Path, text: str, trial: int | None = None) -> None:
         raise UserError(f"trial {trial} is not in this study (allowed: {allowed})")
     if len(text) > LONGEST_NOTE:
         raise UserError(f"the note: got {len(text):,} characters (allowed: up to {LONGEST_NOTE:,})")
+    _check_whole("the note", text)
     _write_about(path, Noted(time=time.time(), trial=trial, text=text, asked_by=provenance()["user"]))
 
 
 def renamed(path: Path, title: str) -> None:
-    """Give the study in ``path`` another title. Raises UserError for an empty or too long title, and while an ablation
-    runs.
+    """Give the study in ``path`` another title. Raises UserError for an empty or too long title, for half a surrogate
+    pair, and while an ablation runs.
     """
     title = " ".join(title.split())
     if not 0 < len(title) <= LONGEST_TITLE:
         raise UserError(f"the title: got {len(title):,} characters (allowed: 1 to {LONGEST_TITLE:,})")
+    _check_whole("the title", title)
     _write_about(path, Renamed(time=time.time(), title=title, asked_by=provenance()["user"]))
+
+
+def _check_whole(name: str, text: str) -> None:
+    if not is_whole(text):
+        raise UserError(f"{name}: got half a surrogate pair in {text!a} (allowed: whole characters)")
 
 
 def _write_about(path: Path, event: Noted | Renamed) -> None:

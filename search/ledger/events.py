@@ -10,6 +10,7 @@ The score of a diverged trial can be NaN or infinite, for which JSON has no numb
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Final, Literal, get_args
@@ -671,15 +672,24 @@ class Ablated(_Happened):
 Event = Annotated[OwnEvent | Ablated, Field(discriminator="kind")]
 
 
+_ESCAPES: Final = re.compile(r"(\\\\|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
+"""Escapes in JSON text: group 1 has a backslash or a whole surrogate pair; without group 1, half a pair."""
+
+
 @cache
 def _events() -> TypeAdapter[tuple[Event, ...]]:
     return TypeAdapter(tuple[Event, ...])  # slow to create, and needed only to read a ledger
 
 
 def to_json(events: Sequence[Event]) -> str:
-    """Convert events to one line of ASCII JSON. Keys keep their order, since the order of a study's axes matters."""
+    """Convert events to one line of ASCII JSON. Keys keep their order, since the order of a study's axes matters.
+
+    Half a surrogate pair, which JSON cannot express, is written as U+FFFD. It occurs in error messages, and in names of
+    files that are not UTF-8.
+    """
     plain = [event.model_dump(mode="json") for event in events]
-    return json.dumps(plain, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
+    return _ESCAPES.sub(lambda found: found[1] or r"\ufffd", text) if r"\ud" in text else text
 
 
 def from_json(text: str | bytes) -> tuple[Event, ...]:

@@ -1,5 +1,8 @@
 """Checks a study without reading its corpora, so that a study that cannot run is refused before anything is trained."""
 
+import json
+import re
+
 from skipstack.data.basis.errors import UserError
 from skipstack.search.strategy.proposers.build import proposer
 from skipstack.search.strategy.schedulers.build import scheduler
@@ -11,6 +14,10 @@ from skipstack.spaces.space import Space
 
 def check_study(study: StudyConfig) -> None:
     """Raise UserError for a study that cannot run, whatever its corpora are."""
+    text = json.dumps(study.model_dump(mode="json"), ensure_ascii=False)
+    if (half := re.search("[\ud800-\udfff]", text)) is not None:
+        around = ascii(text[max(half.start() - 20, 0) : half.end()])
+        raise UserError(f"the study: got half a surrogate pair in {around} (allowed: whole characters)")
     if isinstance(study.space.base, FunctionConfig):
         check_function(study.search, study.space.base)
     elif study.search.reported:

@@ -189,6 +189,10 @@ def test_points_are_asked_of_a_study_that_a_loop_trains(tmp_path: Path) -> None:
 
 
 def test_mistakes_of_a_loop_are_told(tmp_path: Path) -> None:
+    half = {"axes": {"kind": {"choice": ["a", "b\ud83d"]}}}
+    with pytest.raises(skipstack.UserError, match=r"the study: got half a surrogate pair in .*b\\ud83d'"):
+        skipstack.begin(half, out=tmp_path / "half", **SIZE)
+    assert not (tmp_path / "half").exists()
     with skipstack.begin(SPACE, out=tmp_path / "study", **SIZE) as study:
         trial = study.ask()
         assert trial is not None

@@ -8,7 +8,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -242,6 +242,15 @@ def test_a_score_that_is_no_finite_number_is_written_as_text(score: float, text:
     (plain,) = json.loads(to_json([event]))
     assert plain["score"] == text
     assert plain["metrics"] == {"train_loss": [text, 1.0]}
+
+
+@given(text=st.text(st.characters() | st.characters(categories=["Cs"]) | st.sampled_from("\\ud\U0001f600"), max_size=8))
+@example(text="half an emoji: \ud83d")
+@example(text=r"C:\udata")
+def test_half_a_surrogate_pair_is_written_as_a_replacement_character(text: str) -> None:
+    event = Ended(time=0.0, trial=0, reason="failed", message=text)
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    assert from_json(to_json([event])) == (event.model_copy(update={"message": whole}),)
 
 
 @pytest.mark.parametrize(

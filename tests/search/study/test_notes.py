@@ -47,6 +47,9 @@ def test_what_cannot_be_written_is_refused_and_leaves_the_ledger_as_it_was(finis
     assert "trial 3 is not in this study (allowed: 0 to 2)" in refusal("note", finished.path, "x", "--trial", 3)
     assert "the title: got 0 characters (allowed: 1 to 200)" in refusal("rename", finished.path, " ")
     assert "the note: got 5,001 characters (allowed: up to 5,000)" in refusal("note", finished.path, "x" * 5001)
+    half = "half a surrogate pair in 'caf\\udce9' (allowed: whole characters)"  # an argument that is not UTF-8
+    assert f"the note: got {half}" in refusal("note", finished.path, "caf\udce9")
+    assert f"the title: got {half}" in refusal("rename", finished.path, "caf\udce9")
     with pytest.raises(UserError, match="no study here"):
         skipstack.open(finished.path.parent).note("x")
     assert Ledger(finished.ledger).read() == before
