@@ -4,7 +4,8 @@ The study runs in a thread, with an engine that trains nothing and lends the stu
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,7 +52,6 @@ class OwnLoop:
         self.folder: Path = run.folder.path
         self._engine = run.engine
         self._ended = ended
-        self._failed: BaseException | None = None
         self._next: TrialTask | None = None
         """A trial that was requested from the driver only to check for further trials; ``ask`` returns it next."""
         self._thread = Thread(target=self._run, args=[run], name="study", daemon=True)
@@ -65,10 +65,9 @@ class OwnLoop:
         exception has ended the study, such as one for a full disk, raises it. Raises UserError if the study has ended
         without an exception.
         """
-        with self._engine.turn:
-            driver = self._driver()
+        with self._engine.lent() as driver:
             task, self._next = self._next or driver.next(), None
-            return None if task is None else AskedTrial(task, driver, self._engine)
+        return None if task is None else AskedTrial(task, self._engine)
 
     def finish(self) -> None:
         """Finish the study and publish it in MLflow. Raises UserError if a trial is open or can still be asked for, and
@@ -82,8 +81,8 @@ class OwnLoop:
                 )
             self._engine.leave(finished=True)
         self._thread.join()
-        if self._failed is not None:
-            raise self._failed
+        if self._engine.error is not None:
+            raise self._engine.error
         self._ended()
 
     def __enter__(self) -> Self:
@@ -92,36 +91,30 @@ class OwnLoop:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self._thread.is_alive() and self._at_end():
-            self.finish()
-        self._engine.leave(finished=False)
-        self._thread.join()
-        if kind is None and self._failed is not None and not isinstance(self._failed, LeftOpenError):
-            raise self._failed
+        try:
+            if kind is None and self._engine.is_joined and self._at_end():
+                self.finish()
+        finally:
+            self._engine.leave(finished=False)
+            self._thread.join()
+        failed = self._engine.error
+        if kind is None and failed is not None and not isinstance(failed, LeftOpenError):
+            raise failed
 
     def _at_end(self) -> bool:
         """Whether no trial is open and the study has no further trials."""
-        with self._engine.turn:
-            driver = self._driver()
+        with self._engine.lent() as driver:
             if driver.over and self._next is None:
                 self._next = driver.next()
             return driver.over and self._next is None
 
-    def _driver(self) -> Driver:
-        driver = self._engine.wait()
-        if driver is None:
-            self._thread.join()
-            if self._failed is not None:
-                raise self._failed
-            raise UserError(f"{self.folder}: the study has ended (allowed: skipstack.begin with its folder goes on)")
-        return driver
-
     def _run(self, run: Run) -> None:
+        failed = None
         try:
             run.finish()
         except BaseException as error:  # noqa: BLE001 (it is raised in the user's loop, at the next call)
-            self._failed = error
-        self._engine.leave(finished=True)
+            failed = error
+        self._engine.leave(finished=True, error=failed)
 
 
 @final
@@ -133,7 +126,7 @@ class AskedTrial:
     number. This number replaces the seed in ``configs`` and in the methods; the config has the seed and the replicate.
     """
 
-    def __init__(self, task: TrialTask, driver: Driver, engine: "_Asked") -> None:
+    def __init__(self, task: TrialTask, engine: "_Asked") -> None:
         assert isinstance(task.config, FunctionConfig)
         self.number = task.number
         replicates, values = task.replicates, task.config.values
@@ -143,7 +136,7 @@ class AskedTrial:
         self.goes_on = True
         """Whether the study wants another epoch of this trial."""
         self._measure = task.config.measure
-        self._driver, self._turn = driver, engine.turn
+        self._engine = engine
         self._told: dict[int, SeedReport] = {}
         self._began = dict.fromkeys(task.seeds, time.monotonic())
         self._models = {each: CallModels.of(task, each) for each in task.seeds}
@@ -186,26 +179,28 @@ class AskedTrial:
         report = self._reports[self._only(seed)]
         if report.epoch == 0 and epoch is None and self.epoch:
             epoch = self.epoch + 1
-        with self._turn:
+        with self._engine.turn:
             if self.goes_on:
+                self._engine.wait()
                 report(score, epoch=epoch, test=test, model=model, **metrics)
             return self.goes_on
 
     def log(self, *, seed: int | None = None, **figures: float) -> None:
         """Log figures of a seed within its current epoch, as ``Report.log`` does."""
-        with self._turn:
+        with self._engine.turn:
             self._reports[self._only(seed)].log(**figures)
 
     def artifact(self, path: Path | str, *, seed: int | None = None) -> None:
         """Store a copy of a file, or of a folder's files, for a seed, as ``Report.artifact`` does."""
-        with self._turn:
+        with self._engine.turn:
             self._reports[self._only(seed)].artifact(path)
 
     def checkpoint(self, state: Path | str | bytes, *, seed: int | None = None, epoch: int | None = None) -> None:
         """Save the state from which a seed resumes (``Report.checkpoint``). Ignored if the trial does not continue."""
         report = self._reports[self._only(seed)]
-        with self._turn:
+        with self._engine.turn:
             if self.goes_on:
+                self._engine.wait()
                 report.checkpoint(state, epoch=epoch)
 
     def restore(self, seed: int | None = None) -> Path | None:
@@ -215,7 +210,7 @@ class AskedTrial:
         After this call, the seed's reports continue with the epoch after the checkpoint. Reports of epochs that are
         already in the ledger do not count again.
         """
-        with self._turn:
+        with self._engine.turn:
             return self._reports[self._only(seed)].restore()
 
     def mlflow_run(self, seed: int | None = None) -> TrackedRun:
@@ -228,22 +223,24 @@ class AskedTrial:
         """Report that training ended before the last possible epoch. If no epoch was reported by all seeds, the trial
         fails. Ignored if the trial does not continue.
         """
-        with self._turn:
+        with self._engine.turn:
             if self.epoch == 0:
                 self.fail(NO_REPORT)
             elif self.goes_on:
+                with self._engine.lent() as driver:
+                    driver.returned(self.number)
                 self.goes_on = False
-                self._driver.returned(self.number)
 
     def fail(self, error: BaseException | str) -> None:
         """Report that training failed. The trial ends with the reason ``failed``, and is not returned again. Ignored if
         the trial does not continue. ``error``: the error, or a line that describes it.
         """
-        with self._turn:
+        with self._engine.turn:
             if self.goes_on:
-                self.goes_on = False
                 message = error if isinstance(error, str) else one_line(error)
-                self._driver.faulted(self.number, Fault("failed", message))
+                with self._engine.lent() as driver:
+                    driver.faulted(self.number, Fault("failed", message))
+                self.goes_on = False
 
     def _only(self, seed: int | None) -> int:
         seed = self.seeds[0] if seed is None and len(self.configs) == 1 else seed
@@ -266,9 +263,10 @@ class AskedTrial:
         if self._told.keys() == self.configs.keys():
             told = [self._told.pop(each) for each in self.configs]
             result = joined(self._measure, self.epoch + 1, told, told)
-            for models in self._models.values():
-                models.scored(result.epoch, result.score)
-            decision = self._driver.report(self.number, result)
+            with self._engine.lent() as driver:
+                for models in self._models.values():
+                    models.scored(result.epoch, result.score)
+                decision = driver.report(self.number, result)
             self.epoch += 1
             self.goes_on = decision.action == "continue"
 
@@ -294,11 +292,20 @@ class _Asked(Engine):
         self.runs: Final = runs
         self.turn: Final = Condition(RLock())
         """The lock for any use of the driver, notified when the driver is available and when the loop has left."""
+        self.error: BaseException | None = None
+        """The exception that ended the study; None if there is none yet."""
         self._driver: Driver | None = None
         self._left: bool | None = None
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether the loop has not left the study, and no exception has ended it."""
+        return self._left is None
+
     def run(self, driver: Driver) -> None:
-        """Wait until the loop has left. Raises LeftOpenError if it left early, or had left before this call."""
+        """Wait until the loop has left. Raises LeftOpenError if it left early, or had left before this call. Raises the
+        exception of a driver that was lent.
+        """
         with self.turn:
             # If further points were requested at the last moment, the study runs the engine again.
             again = self._left is not None
@@ -306,17 +313,39 @@ class _Asked(Engine):
             self.turn.notify_all()
             self.turn.wait_for(lambda: self._left is not None)
             self._driver = None
+        if self.error is not None:
+            raise self.error
         if again or not self._left:
             raise LeftOpenError("whoever asked for trials has left")
 
-    def wait(self) -> Driver | None:
-        """Wait for the driver, and return it. None if the study has ended, or if the loop has left the study."""
+    def wait(self) -> Driver:
+        """Wait for the driver, and return it. Raises the exception that ended the study, and UserError if the loop has
+        left the study.
+        """
         with self.turn:
             self.turn.wait_for(lambda: self._driver is not None or self._left is not None)
-            return self._driver
+            if self._left is None and self._driver is not None:
+                return self._driver
+            raise self.error or UserError("the study has ended (allowed: skipstack.begin with its folder goes on)")
 
-    def leave(self, *, finished: bool) -> None:
-        """Record that the loop has left the study, at its end if ``finished``. Only the first call counts."""
+    @contextmanager
+    def lent(self) -> Iterator[Driver]:
+        """Lends the driver to one thread at a time. Raises the exceptions of ``wait``. An exception in the body ends
+        the study: the driver's state may then have events that the ledger lacks.
+        """
+        with self.turn:
+            driver = self.wait()
+            try:
+                yield driver
+            except BaseException as error:
+                self.leave(finished=False, error=error)
+                raise
+
+    def leave(self, *, finished: bool, error: BaseException | None = None) -> None:
+        """Record that the loop has left the study, at its end if ``finished``, or that ``error`` has ended the study.
+        Only the first ``finished`` counts.
+        """
         with self.turn:
             self._left = finished if self._left is None else self._left
+            self.error = error or self.error
             self.turn.notify_all()

@@ -1,15 +1,22 @@
 """A study whose trials a loop of the user's trains: it decides, records and goes on as one that calls a function."""
 
+import errno
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import skipstack
+from skipstack.search.api import run
+from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.faults import OutOfSpaceError
+from skipstack.search.ledger import segments
 from skipstack.search.ledger.events import Decided, Ended, Proposed, Reported, Retried
 from skipstack.search.ledger.ledger import Ledger
 from tests.pages import ROOT
@@ -279,3 +286,64 @@ def test_a_trial_that_a_loop_ends_without_a_report_has_failed(tmp_path: Path) ->
     for trial in skipstack.open(study.folder).record.trials.values():
         assert (trial.reason, trial.score) == ("failed", None)
         assert "end() before a report of every seed" in trial.message
+
+
+@pytest.fixture
+def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves MLflow out, which takes seconds to start."""
+    monkeypatch.setattr(run, "is_installed", lambda name: False)
+
+
+@pytest.mark.usefixtures("unrecorded")
+@pytest.mark.parametrize("failing", ["ask", "report", "end", "fail"])
+def test_a_write_that_fails_ends_the_study_for_every_thread(
+    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, text: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    calls: dict[str, Callable[[], object]] = {
+        "ask": lambda: study.ask(),
+        "report": lambda: trial.report(score=1.0),
+        "end": lambda: trial.end(),
+        "fail": lambda: trial.fail("broken"),
+    }
+    space, size = {"axes": SPACE["axes"]}, {"trials": 3, "epochs": 2, "seeds": 1}
+    with ExitStack() as ending:
+        study = ending.enter_context(skipstack.begin(space, out=tmp_path / "study", **size))
+        trial = study.ask()
+        assert trial is not None
+        trial.report(score=0.5)
+        with monkeypatch.context() as at_once:
+            at_once.setattr(segments, "_write", full)
+            with pytest.raises(OutOfSpaceError):
+                calls[failing]()
+        for later in calls.values():  # the disk has room again
+            with pytest.raises(OutOfSpaceError):
+                later()
+        with pytest.raises(OutOfSpaceError, match="continues the study"):
+            ending.close()
+    with skipstack.begin(tmp_path / "study") as study:
+        while (again := study.ask()) is not None:
+            while again.report(score=0.5):
+                pass
+    assert [len(trial.reports) for trial in skipstack.open(study.folder).record.trials.values()] == [2, 2, 2]
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_a_loop_that_has_left_shares_the_driver_with_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: list[str] = []
+
+    def interrupted(driver: Driver) -> None:  # what the thread of the study does once the loop has left
+        for call in (study.ask, lambda: trial.report(score=0.5), trial.end):
+            with pytest.raises(skipstack.UserError) as told:
+                call()
+            refused.append(str(told.value))
+
+    monkeypatch.setattr(Driver, "interrupted", interrupted)
+    with skipstack.begin(SPACE, out=tmp_path / "study", trials=2, epochs=4, seeds=1) as study:
+        trial = study.ask()
+        assert trial is not None
+        trial.report(score=0.5)
+    assert refused == ["the study has ended (allowed: skipstack.begin with its folder goes on)"] * 3
+    assert sum(isinstance(event, Reported) for event in Ledger(study.folder / "ledger").read()) == 1
