@@ -254,9 +254,12 @@ class AskedTrial:
             raise UserError(unknown("seed", seed, self.seeds))
         return seed
 
-    def _hand_over(self, seed: int, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
+    def _hand_over(self, seed: int, epoch: int, score: float, metrics: Mapping[str, float]) -> bool:
+        """Take a report of a seed, hand the epoch to the driver once all seeds have reported it, and return whether the
+        ledger has the epoch.
+        """
         if epoch <= self.epoch:
-            return
+            return True
         now = time.monotonic()
         self._told[seed] = SeedReport(epoch, score, metrics, now - self._began[seed])
         self._began[seed] = now
@@ -269,6 +272,9 @@ class AskedTrial:
                 decision = driver.report(self.number, result)
             self.epoch += 1
             self.goes_on = decision.action == "continue"
+            for report in self._reports.values():
+                report.recorded(self.epoch)
+        return epoch <= self.epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -347,3 +347,19 @@ def test_a_loop_that_has_left_shares_the_driver_with_no_thread(tmp_path: Path, m
         trial.report(score=0.5)
     assert refused == ["the study has ended (allowed: skipstack.begin with its folder goes on)"] * 3
     assert sum(isinstance(event, Reported) for event in Ledger(study.folder / "ledger").read()) == 1
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_a_loop_that_leaves_between_two_seeds_keeps_the_checkpoints_of_the_last_whole_epoch(tmp_path: Path) -> None:
+    space = {"axes": SPACE["axes"], "search": {"scheduler": "none"}}
+    with skipstack.begin(space, trials=1, epochs=5, seeds=2, out=tmp_path / "study") as study:
+        trial = study.ask()
+        assert trial is not None
+        for epoch, seed in [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0)]:
+            trial.checkpoint(b"%d" % epoch, seed=seed, epoch=epoch)
+            trial.report(score=0.1 * epoch, seed=seed, epoch=epoch)
+    with skipstack.begin(tmp_path / "study") as study:
+        trial = study.ask()
+        assert trial is not None
+        kept = [trial.restore(seed) for seed in trial.seeds]
+        assert [None if path is None else path.read_bytes() for path in kept] == [b"2", b"2"]

@@ -164,7 +164,7 @@ class Report:
         self,
         task: TrialTask,
         number: int,
-        hand_over: Callable[[int, float, Mapping[str, float]], None],
+        hand_over: Callable[[int, float, Mapping[str, float]], bool],
         *,
         models: CallModels,
         tracked: TrackedRun,
@@ -173,9 +173,10 @@ class Report:
     ) -> None:
         """Create the report of call ``number`` of a ``task``.
 
-        ``hand_over`` receives the epoch, score and metrics of each report. ``models``: stores the models that the call
-        reports. ``tracked``: the call's run in MLflow. ``restored`` is called with a checkpoint that the function has
-        restored. ``hand_over`` and ``check_goes_on`` raise TrialOver if the trial is over.
+        ``hand_over`` receives the epoch, score and metrics of each report, and returns whether the ledger has the
+        epoch; if not, ``recorded`` is called later. ``models``: stores the models that the call reports. ``tracked``:
+        the call's run in MLflow. ``restored`` is called with a checkpoint that the function has restored. ``hand_over``
+        and ``check_goes_on`` raise TrialOver if the trial is over.
         """
         own = task.replicates.folder(number)
         self.epoch = 0
@@ -254,9 +255,13 @@ class Report:
         self._figures = {}
         self.epoch, self._latest, self._has_reported = following, dict(numbers), True
         self._checkpoints.reports(following, self._latest)
-        self._hand_over(following, numbers.pop(SCORE), numbers)
-        self._checkpoints.reported(following)
-        self._models.reported(following)
+        if self._hand_over(following, numbers.pop(SCORE), numbers):
+            self.recorded(following)
+
+    def recorded(self, epoch: int) -> None:
+        """Note that the ledger has an epoch, and delete checkpoints and models that are no longer needed."""
+        self._checkpoints.reported(epoch)
+        self._models.reported(epoch)
 
     def returned(self, value: Any) -> None:
         """Report the only epoch of a function that has returned without a report. ``value``: its return value. This is

@@ -135,8 +135,8 @@ class SeedRun:
         if returned is not None and not self._report.epoch:
             self._report.returned(returned)
 
-    def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
-        """Store a report, suspend the thread and wait to be resumed."""
+    def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> bool:
+        """Store a report, suspend the thread and wait to be resumed, which means that the ledger has the epoch."""
         self._check_goes_on()
         if self._cpus is not None:  # torch's number of threads is set per thread, so this thread checks it
             warn_of_threads(self._cpus)
@@ -144,6 +144,7 @@ class SeedRun:
         self._theirs.release()
         self._mine.acquire()
         self._check_goes_on()
+        return True
 
     def _check_goes_on(self) -> None:
         if self._closing:
