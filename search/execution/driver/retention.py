@@ -31,11 +31,14 @@ fraction. A clean-up for the disk budget continues until this fraction of the bu
 
 
 def delete_all_but_logs(folder: StudyFolder) -> None:
-    """Delete all files of all trials, except logs with content. Ignores disk errors: a folder that cannot be deleted is
-    left, and any other error ends the clean-up.
+    """Delete all files of all trials, except logs with content, and all files beside the trials. Ignores disk errors: a
+    folder that cannot be deleted is left, and any other error ends the clean-up.
     """
     with suppress(OSError):
         for trial in sorted(folder.trials.iterdir()):
+            if not trial.is_dir():  # such as the mark of a study on a cluster
+                trial.unlink()
+                continue
             for path in trial.iterdir():
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path, ignore_errors=True)

@@ -13,6 +13,7 @@ from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import Fault
 from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
+from skipstack.search.execution.engines.ray.copying.mark import Mark
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Metrics, Proposed, Started
 from skipstack.search.ledger.ledger import Ledger
@@ -151,6 +152,17 @@ def test_logs_stay_where_weights_are_deleted(tmp_path: Path) -> None:
     delete_all_but_logs(folder)
     assert not folder.trials.exists()
     delete_all_but_logs(folder)
+
+
+def test_weights_are_deleted_beside_the_mark_of_a_cluster(tmp_path: Path) -> None:
+    folder = StudyFolder(tmp_path)
+    for number in (0, 1):
+        folder.trial(number).mkdir(parents=True)
+        (folder.trial(number) / BEST).touch()
+    folder.log(1).write_text("said\n")
+    Mark.made(folder.trials)
+    delete_all_but_logs(folder)
+    assert [path for path in folder.trials.rglob("*") if path.is_file()] == [folder.log(1)]
 
 
 def test_a_trial_that_leads_and_then_fails_displaces_none_that_ended(tmp_path: Path) -> None:
