@@ -1,5 +1,6 @@
 """Deletes weights, and models reported by users' functions, that a running study does not need to keep."""
 
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -188,8 +189,9 @@ class Retention:
 
     def _bytes(self, number: int) -> int:
         folder = self._folder.trial(number)
-        files = [*folder.rglob("*.safetensors")] if self._record().study.space.base.keeps_weights else _models(folder)
-        return sum(path.stat().st_size for path in files if path.exists())
+        if self._record().study.space.base.keeps_weights:
+            return _bytes_of(folder, ".safetensors")
+        return _bytes_of(folder / MODELS)
 
 
 def _settled(trial: TrialRecord, folder: Path) -> int | None:
@@ -203,12 +205,20 @@ def _settled(trial: TrialRecord, folder: Path) -> int | None:
     for call in trial.seeds:
         own = folder / MODELS / trial.replicates.folder(call)
         keep_only(own, (each.folder for each in models_in(own)[:1]))
-    return sum(path.stat().st_size for path in _models(folder))
+    return _bytes_of(folder / MODELS)
 
 
-def _models(folder: Path) -> list[Path]:
-    """The files of the models that a user's function reported, in a trial's folder."""
-    return [path for path in (folder / MODELS).rglob("*") if path.is_file()]
+def _bytes_of(folder: Path, ending: str = "") -> int:
+    """Bytes of the files below a folder whose names end in ``ending``. Files and folders that a trial's process deletes
+    meanwhile are skipped.
+    """
+    size = 0
+    for parent, _, names in os.walk(folder):  # unlike ``rglob``, it skips a folder that vanishes
+        for name in names:
+            if name.endswith(ending):
+                with suppress(FileNotFoundError):
+                    size += Path(parent, name).stat().st_size
+    return size
 
 
 def _delete_weights(folder: Path) -> None:

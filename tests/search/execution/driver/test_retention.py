@@ -17,11 +17,12 @@ from skipstack.search.execution.engines.ray.copying.mark import Mark
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Metrics, Proposed, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.record.folder import BEST, CHECKPOINT, GROUP, StudyFolder, delete_checkpoints
+from skipstack.search.study.record.folder import BEST, CHECKPOINT, GROUP, MODELS, StudyFolder, delete_checkpoints
 from skipstack.search.study.record.selection import selected
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
 from tests.search.changed import searched
+from tests.search.functions import LINE, open_function, rising
 from tests.search.made_up import ended, opening, reported
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -163,6 +164,32 @@ def test_weights_are_deleted_beside_the_mark_of_a_cluster(tmp_path: Path) -> Non
     Mark.made(folder.trials)
     delete_all_but_logs(folder)
     assert [path for path in folder.trials.rglob("*") if path.is_file()] == [folder.log(1)]
+
+
+def test_a_running_trial_may_replace_its_models_while_they_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_function(tmp_path, rising, {**LINE, "search": {"disk_budget": WEIGHTS - 1}})
+    record = StudyRecord.of(Ledger(folder.ledger).read())
+    retention = Retention(folder, lambda: record)
+    record.apply(Proposed(time=0.0, trial=0, point={"x": 0.5}, config_identity="", seeds=(0,)))
+    record.apply(Started(time=0.0, trial=0))
+    for name in ("best", "former"):
+        model = folder.trial(0) / MODELS / "seed-0" / name
+        model.mkdir(parents=True)
+        (model / "weights.bin").write_bytes(bytes(WEIGHTS))
+    scandir = os.scandir
+
+    def late(path: Any = ".") -> Any:
+        if Path(path).name == "former":
+            monkeypatch.setattr(os, "scandir", scandir)
+            shutil.rmtree(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", late)
+    retention(reported(0, 1, 0.5))
+    assert not model.exists()
+    assert retention.close() == "search.disk_budget: 999 bytes; the weights that are needed took up to 1,000"
 
 
 def test_a_trial_that_leads_and_then_fails_displaces_none_that_ended(tmp_path: Path) -> None:
