@@ -27,10 +27,11 @@ class Measurement:
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
     """Return the measurement of trial ``number``. It trains the trial again if the last measurement failed because the
-    weights were lost.
+    weights were lost. Each measurement after a failed one counts as a further attempt at the trial.
     """
     trial = record.trials[number]
-    task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)
+    attempt = trial.starts + len(trial.untested)  # the worker of an earlier attempt may have been told to part
+    task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch, attempt=attempt)
     lost = bool(trial.untested) and trial.untested[-1].then == "train"
     return Measurement(task, tuple(_training(task, trial)) if lost else ())
 

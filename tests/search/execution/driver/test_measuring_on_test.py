@@ -9,11 +9,13 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.driver.faults import WeightsLostError
+from skipstack.search.execution.engines.ray.copying.copying_workers import PartedError
+from skipstack.search.execution.engines.ray.copying.file_server import FileServer
 from skipstack.search.ledger.events import Ended, Event, Extended, Untested
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import BEST, StudyFolder
 from skipstack.search.study.record.reading import is_finished, read_study
-from skipstack.search.study.task import Measured, TrialTask
+from skipstack.search.study.task import EpochResult, Measured, TrialTask
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import KeepingWorker, open_toy, run_toy, toy_study
@@ -141,3 +143,21 @@ def test_a_worker_is_told_which_epoch_s_weights_it_measures_unless_they_were_tra
     assert first == best
     assert [epoch for number, epoch in told if number == 2] == [best[2], None]
     assert record.trials[2].weights_epoch is None
+
+
+def test_a_trial_whose_worker_was_told_to_part_is_trained_again_for_its_test(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    server = FileServer(folder)
+
+    class Parting(TroubledTests):
+        def run_epoch(self) -> EpochResult | None:
+            if not server.goes_on(self.task.number, self.task.attempt):
+                raise PartedError
+            return super().run_epoch()
+
+        @classmethod
+        def test(cls, task: TrialTask) -> Measured:
+            server.part(task.number, 1)  # as the loop on Ray does for a trial that ends with unsent files
+            return super().test(task)
+
+    assert run_toy(folder, worker=Parting).trials[2].tested
