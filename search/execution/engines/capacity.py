@@ -121,6 +121,11 @@ class GpuShares:
         return self._share_of(self._memory[key])
 
     @property
+    def has_counted(self) -> bool:
+        """Whether the memory of any trial was counted."""
+        return bool(self._memory)
+
+    @property
     def usual(self) -> float:
         """The mean share of the trials counted so far, rounded up; ``SMALLEST`` if there are none."""
         shares = [self._share_of(memory) for memory in self._memory.values()]

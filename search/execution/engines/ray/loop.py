@@ -282,13 +282,17 @@ class StudyLoop:
         """Return the resources of the next slot to open; None if no further slot is of use. These are the needs of a
         waiting job that no slot will take. Without such a job, they are the needs of a trial that the driver has ready.
         """
+        # Asked before ``_unserved``, since a count may end at any time.
+        uncounted = sum(self._needs(job) is None for job in self._waiting)
         unserved, allotment = self._unserved(), self._allocator.allotment
         if unserved:
             return next((each for each in unserved if self._may_open(each)), None)
         for slot in self.slots.values():
             if slot.is_idle or (slot.greeting is None and not slot.is_fence and not slot.fits(allotment.usual)):
                 return None  # a further slot could take the resources for which a larger slot waits
-        if not self._may_open(allotment.usual, only_ready=True):
+        if uncounted and allotment.shares is not None and not allotment.shares.has_counted:
+            return None  # the next trial is proposed once it is known how many fit a GPU, in case results come first
+        if not self._may_open(allotment.usual, only_ready=True, awaited=uncounted):
             return None
         if allotment.shares is None:
             return allotment.resources
@@ -312,16 +316,17 @@ class StudyLoop:
                 opening.remove(slot)
         return unserved
 
-    def _may_open(self, needs: Resources, *, only_ready: bool = False) -> bool:
+    def _may_open(self, needs: Resources, *, only_ready: bool = False, awaited: int = 0) -> bool:
         """Whether a further slot of these resources is of use: it fits the cluster, and there are jobs for it. Unless
         ``only_ready``, a slot that the cluster cannot hold yet is of use, too, if no open slot suits and no slot is
-        opening.
+        opening. ``awaited``: a number of slots that count as open, since they will be as soon as their needs are known.
         """
         among = [each for each in self.slots.values() if not each.is_fence]
         measurements = sum(isinstance(job, Measurement) for job in self._waiting)
         ready = max(-(-self.driver.ready // self._sharing.most), measurements)
         bound = math.inf if self._sharing.most > 1 else self._concurrent
-        if len(among) < min(self._most_slots(needs), bound, ready + sum(each.measures is not None for each in among)):
+        jobs = ready + sum(each.measures is not None for each in among)
+        if len(among) + awaited < min(self._most_slots(needs), bound, jobs):
             return True
         return not only_ready and not any(each.fits(needs) or each.greeting is None for each in among)
 

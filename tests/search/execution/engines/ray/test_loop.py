@@ -128,15 +128,16 @@ def playing(
     cpus: float = 2.0,
     gpus: float = 0.0,
     shares: bool = False,
+    asks: int = 0,
     share: float = 0.0,
     sharing: Sharing = ALONE,
     concurrent: int | None = None,
     said: list[str] | None = None,
     **study: Any,
 ) -> Iterator[tuple[Played, Driver]]:
-    """A study on one machine."""
+    """A study on one machine. With ``shares``, the memory of each trial is counted, which is over after ``asks``."""
     machines: list[Resources] = [{"CPU": cpus, "GPU": gpus}]
-    counted = GpuShares(80 * GIB, lambda task: Counted(len(task.seeds) * GIB)) if shares else None
+    counted = GpuShares(80 * GIB, lambda task: Counted(len(task.seeds) * GIB, asks)) if shares else None
     resources = {"cpu": 1.0, "gpu": share} if share else {"cpu": 1.0}
     allotment = Allotment({"cpu": 1.0, "gpu": 0.01} if shares else resources, "", counted)
     allocator: Any = SimpleNamespace(allotment=allotment)
@@ -268,6 +269,19 @@ def test_a_slot_takes_of_a_gpu_what_a_program_of_all_its_trials_takes(tmp_path: 
         assert len(change.joined) == 3
         assert resources["gpu"] == share_of(lanes * GIB, 80 * GIB)
         assert {task.gpu_share for task in change.joined} == {resources["gpu"]}
+
+
+def test_while_memory_is_counted_no_more_trials_are_proposed_than_have_room(tmp_path: Path) -> None:
+    with playing(tmp_path, cpus=3.0, gpus=1.0, shares=True, asks=20) as (played, driver):
+        proposed: dict[int, int] = {}
+        """The most at a time, by the number of open slots."""
+        for _ in range(200):
+            played.open()
+            proposed[played.opened] = len(driver.record.trials)
+        assert proposed == {0: 1, 1: 3, 3: 3}
+        played.run()
+    assert len(driver.record.trials) == 6
+    assert played.most == 3
 
 
 @pytest.mark.parametrize("held", [1, 3])
