@@ -13,12 +13,13 @@ import json, sys
 config = json.loads(sys.argv[1])
 for epoch in range(1, 10):
     loss = (config["rate"] - 0.03) ** 2 + 1 / (epoch * config["width"])
-    print(json.dumps({"score": loss}), flush=True)
+    print(json.dumps({"epoch": epoch, "score": loss}), flush=True)
 """
 LAUNCHER = [sys.executable, "-c", TRAINING]  # srun, ssh, kubectl run, docker run, ...
 
 
-# %% One trial: report what the program prints, and end it where the study wants no more of it
+# %% One trial: report what the program prints, and end it where the study wants no more of it. After a kill, an open
+# trial is trained from its first epoch again: with `epoch`, the epochs that the study has do not count twice.
 def train(trial: skipstack.AskedTrial) -> None:
     with subprocess.Popen([*LAUNCHER, json.dumps(dict(trial.config))], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None

@@ -174,6 +174,10 @@ class AskedTrial:
         once all seeds have reported the epoch; until then, True is returned. Reports of a trial that does not continue
         are ignored.
 
+        Of a trial that an earlier loop left open, the first report counts as epoch ``trial.epoch`` + 1. A training that
+        starts from its first epoch again passes ``epoch``, as one with checkpoints calls ``restore``: epochs that the
+        ledger has do not count twice.
+
         Raises ReportError for an invalid report, and UserError for a seed that the trial does not have.
         """
         report = self._reports[self._only(seed)]

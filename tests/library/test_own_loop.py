@@ -350,6 +350,26 @@ def test_a_loop_that_has_left_shares_the_driver_with_no_thread(tmp_path: Path, m
 
 
 @pytest.mark.usefixtures("unrecorded")
+def test_the_worked_example_trains_an_open_trial_again_without_counting_epochs_twice(tmp_path: Path) -> None:
+    example = (ROOT / "docs" / "guide" / "own_loop.py").read_text(encoding="utf-8").split("# %% The study")[0]
+    of: dict[str, Any] = {}
+    exec(example, of)
+    space = {"axes": {"rate": {"uniform": [0.01, 1.0]}, "width": {"choice": [8]}}, "search": {"scheduler": "none"}}
+    with skipstack.begin(space, trials=1, epochs=9, seeds=1, direction="minimize", out=tmp_path / "study") as study:
+        trial = study.ask()
+        assert trial is not None
+        losses = [(trial.config["rate"] - 0.03) ** 2 + 1 / (epoch * 8) for epoch in range(1, 10)]
+        for loss in losses[:3]:
+            trial.report(score=loss)
+    with skipstack.begin(study.folder) as study:
+        trial = study.ask()
+        assert trial is not None
+        of["train"](trial)
+    reports = skipstack.open(study.folder).record.trials[0].reports
+    assert [-report.score for report in reports] == losses
+
+
+@pytest.mark.usefixtures("unrecorded")
 def test_a_loop_that_leaves_between_two_seeds_keeps_the_checkpoints_of_the_last_whole_epoch(tmp_path: Path) -> None:
     space = {"axes": SPACE["axes"], "search": {"scheduler": "none"}}
     with skipstack.begin(space, trials=1, epochs=5, seeds=2, out=tmp_path / "study") as study:
