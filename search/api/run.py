@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -232,6 +232,7 @@ class Run:
             self._warn(retention.close())
         if self.ablation is not None:  # all rows are evaluated, and only trials of the search are exported
             delete_all_but_logs(folder)
+        _write_requested(folder, ledger)
 
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
@@ -486,6 +487,18 @@ def _write_about(path: Path, event: Noted | Renamed) -> None:
         raise UserError(f"{path}: an ablation of the study runs (allowed: once it has ended)")
 
 
+def _write_requested(folder: StudyFolder, ledger: Ledger) -> None:
+    """Write the notes and titles that were requested while no driver looked: after the end of the study, or during
+    ``sync``. Requests that cannot be written wait on.
+    """
+    requests = Requests(StudyFolder(folder.path).asked)
+    with suppress(OSError):
+        for name, request in requests.waiting().items():
+            if request.written is not None:
+                ledger.append(request.written.model_copy(update={"time": time.time()}))
+                requests.took(name)
+
+
 def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
     """Start a prepared ablation, and return it ready to run. Raises UserError if the engine cannot start, and if a
     machine cannot train the study.
@@ -537,6 +550,9 @@ def sync_to_mlflow(path: Path, execution: Execution) -> Run:
     run = Run(folder, replace(execution, warn=unsaid), None, resuming=True)
     with Ledger(folder.ledger).kept():
         run.finish()
+    if Requests(folder.asked).waiting():
+        with suppress(UserError), Ledger(folder.ledger) as ledger:  # a process that runs the study now does it itself
+            _write_requested(folder, ledger)
     run.execution = execution
     return run
 

@@ -6,9 +6,12 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
+from skipstack.search.api import run
+from skipstack.search.api.options import Execution
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.requests import Requests
 from tests.command_line import refusal, typed
 from tests.search.toy import open_toy, run_toy, toy_study
 
@@ -40,6 +43,33 @@ def test_the_last_note_and_the_last_title_hold_and_change_no_result(finished: St
     after.note("", trial=2)
     again = read_study(finished.path)
     assert (again.study.note, again.trials[2].note) == ("", "")
+
+
+@pytest.mark.parametrize("meanwhile", ["published", "synced"])
+def test_a_note_is_written_once_a_finished_study_is_published_or_synced(
+    meanwhile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def publishes(self: run.Run) -> None:
+        run.noted(self.folder.path, "late thoughts")
+        run.renamed(self.folder.path, "Warm-up")
+        assert read_study(self.folder.path).study.note == "", "another process holds the ledger"
+
+    monkeypatch.setattr(run, "is_installed", lambda name: False)
+    with monkeypatch.context() as patch:
+        if meanwhile == "published":
+            patch.setattr(run.Run, "_end_publishing", publishes)
+        with skipstack.begin(
+            {"axes": {"x": {"uniform": [0, 1]}}}, trials=1, epochs=1, seeds=1, out=tmp_path / "s"
+        ) as it:
+            trial = it.ask()
+            assert trial is not None
+            trial.report(score=0.5)
+    if meanwhile == "synced":
+        monkeypatch.setattr(run.Run, "finish", publishes)
+        run.sync_to_mlflow(it.folder, Execution())
+    after = read_study(it.folder)
+    assert (after.study.note, after.study.title, after.finished) == ("late thoughts", "Warm-up", True)
+    assert not Requests(StudyFolder(it.folder).asked).waiting()
 
 
 def test_what_cannot_be_written_is_refused_and_leaves_the_ledger_as_it_was(finished: StudyFolder) -> None:
