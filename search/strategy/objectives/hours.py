@@ -72,6 +72,11 @@ class Working:
             self._seconds += max(event.time - self._last, 0.0)
         self._last = None if isinstance(event, LAST_OF_A_RUN) else event.time
 
+    @property
+    def runs(self) -> bool:
+        """Whether the last event was within a run."""
+        return self._last is not None
+
     def rests(self) -> None:
         """Record that the study is not running, so that the time until the next event does not count."""
         self._last = None

@@ -21,6 +21,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import events_of
 from skipstack.search.ledger.lines import Line
+from skipstack.search.strategy.objectives.hours import DURING_A_RUN
 from skipstack.search.study.record.next_event import lanes_of
 from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
@@ -126,11 +127,17 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
     """
     record, columns = StudyRecord(), list[_Columns]()
     late: dict[int, list[tuple[int, Reported]]] = defaultdict(list)
+    last: Line | None = None
+    """The last line that was collected since the last other one, if its time is not counted yet."""
     for line in lines:
         assert line.payload is not None
         for each in columns:
             if each.take(line.payload, record.events):
                 record.events += 2
+                if record.working.runs:
+                    last = line
+                else:
+                    _worked(record, line)
                 break
         else:
             events = events_of(line)
@@ -138,13 +145,19 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
                 columns.append(_Columns(line.payload, layout))
             for event in events:
                 told(event)
+                if last is not None and not isinstance(event, DURING_A_RUN):
+                    _worked(record, last)
+                last = None
                 if isinstance(event, Reported):
                     if event.seeds:  # a trial gains seeds by its reports, and later events have values of all its seeds
                         return None
+                    record.working.happened(event)
                     late[event.trial].append((record.events, event))
                     record.events += 1
                 else:
                     record.apply(event)
+    if last is not None:
+        _worked(record, last)
     blocks: dict[int, list[ReportBlock]] = defaultdict(list)
     try:
         for each in columns:
@@ -164,6 +177,14 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
     except UserError:  # reading event by event reports the error, with the number of the event
         return None
     return record
+
+
+def _worked(record: StudyRecord, line: Line) -> None:
+    """Count the time of a collected line that is the first or the last of a run. Within a run, the time between two
+    other lines includes the lines between them.
+    """
+    for event in events_of(line):
+        record.working.happened(event)
 
 
 def _layout(events: tuple[Event, ...]) -> Layout:

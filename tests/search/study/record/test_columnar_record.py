@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.ledger.events import Decided, Event, Reported, Retried
+from skipstack.search.ledger.events import Decided, Event, Noted, Reported, Resumed, Retried
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.schedulers.config import AshaConfig
 from skipstack.search.study.record import reading
@@ -71,6 +71,22 @@ def test_columns_give_the_record_that_events_give(seed: int, tmp_path: Path, mon
     assert told(found) == told(wanted)
     monkeypatch.setattr(reading, "LONG", 0)
     assert told(read_study(tmp_path)) == told(wanted)
+
+
+def test_the_time_until_a_kill_counts(tmp_path: Path) -> None:
+    """Also where the last event of a run is a report that is read as a column."""
+    config = made_up.study(trials=1, scheduler={"kind": "none"})
+    with Ledger(tmp_path) as ledger:
+        ledger.append(*made_up.opening(config))
+        ledger.append(made_up.proposed(config, 0, Space(config.space).base_point()))
+        for epoch, time in enumerate((10.0, 20.0, 25.0, 1000.0, 1003.0), start=1):
+            if epoch == 4:
+                ledger.append(Resumed(time=900.0, code_version=""), Noted(time=950.0, trial=None, text="", asked_by=""))
+            report = made_up.reported(0, epoch, 0.5, 0.25 * epoch).model_copy(update={"time": time})
+            ledger.append(report, Decided(time=time, trial=0, epoch=epoch, decision="continue", rung=None))
+    record = columnar_record(ledger.lines())
+    assert record is not None
+    assert record.working.seconds() == StudyRecord.of(ledger.read()).working.seconds() == 25.0 + 3.0
 
 
 @pytest.mark.parametrize("name", STUDIES)
