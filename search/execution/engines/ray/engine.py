@@ -54,7 +54,7 @@ from skipstack.search.execution.engines.ray.machines import (
     on_gpu,
     resources,
 )
-from skipstack.search.execution.engines.ray.metrics import watched
+from skipstack.search.execution.engines.ray.metrics import StudyGauges, watched
 from skipstack.search.execution.engines.ray.orders import PrepareProcess
 from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
 from skipstack.search.execution.engines.ray.process import SLOTS, borrowed, environment, silenced
@@ -125,6 +125,8 @@ class RayEngine(Engine):
         """The machines of the cluster, as last listed."""
         self._looked = self._told = -math.inf
         self._untold = False
+        self._gauges: StudyGauges | None = None
+        """The published metrics of the running study."""
         self._leaving = ExitStack()
         self._gpu_failures = GpuFailures()
         try:
@@ -198,7 +200,8 @@ class RayEngine(Engine):
             self._copying = self._leaving.enter_context(copying(self.worker, driver, preflight.mark))
             if self._unseeing is None:
                 self._new_machines = NewMachines(machines(), partial(_sight, preflight.mark))
-        gauges = self._leaving.enter_context(watched(driver))
+        if self._gauges is None:  # further points may be asked for at the last moment, and the engine then runs again
+            self._gauges = self._leaving.enter_context(watched(driver))
         self._machines = machines()
         loop = StudyLoop(
             driver,
@@ -212,7 +215,7 @@ class RayEngine(Engine):
             on_idle=lambda: self.on_idle(),
             part=lambda task: self._server.part(task.number, task.attempt),
             on_late_files=lambda trial: self.on_late_files(trial),
-            gpus_taken=gauges.taken,
+            gpus_taken=self._gauges.taken,
             sharing=self._sharing,
             concurrent=self._concurrent,
         )

@@ -4,13 +4,17 @@ import json
 import re
 import time
 from collections import Counter
+from contextlib import closing, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.request import urlopen
 
 import pytest
 
 from skipstack.data.health.health import Health, SplitHealth
+from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
+from skipstack.search.execution.engines.ray import metrics
 from skipstack.search.execution.engines.ray.metrics import METRICS, Metric, StudyGauges
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Event, Reported
@@ -18,6 +22,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import Workers
 from tests.search.execution.driver.test_one_network import of_gates
@@ -120,6 +125,43 @@ def test_the_board_asks_for_what_is_published_and_for_all_of_it() -> None:
         assert 'study=~"$study"' in each
     (study,) = (each for each in board["templating"]["list"] if each["name"] == "study")
     assert study["query"]["query"] == "label_values(ray_skipstack_trials, study)"
+
+
+def test_an_engine_that_runs_again_counts_each_event_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here on a cluster that is not there, with the trials of an engine without Ray."""
+    from skipstack.search.execution.engines.ray import engine as module
+
+    kept = Kept()
+
+    class Published:
+        def __init__(self, study: str) -> None:
+            self.put, self.repeat = kept.put, lambda: None
+
+    def looped(driver: Driver, *_: object, **__: object) -> SimpleNamespace:
+        SerialEngine(KeepingWorker).run(driver)
+        return SimpleNamespace(finished=True)
+
+    monkeypatch.setattr(metrics, "_Published", Published)
+    monkeypatch.setattr(module, "StudyLoop", looped)
+    monkeypatch.setattr(module, "borrowed", nullcontext)
+    monkeypatch.setattr(module, "joined", nullcontext)
+    monkeypatch.setattr(module, "machines", lambda: {"id": ("host", {"CPU": 2.0, "GPU": 0.0})})
+    monkeypatch.setattr(module, "resources", lambda: [{"CPU": 2.0, "GPU": 0.0}])
+    folder = open_toy(tmp_path / "study", toy_study(3))
+    with (
+        Ledger(folder.ledger) as ledger,
+        closing(module.RayEngine(KeepingWorker, address=None, gpus_per_trial=0)) as run,
+    ):
+        driver = toy_driver(folder, ledger)
+        run.run(driver)
+        point = {"model.stack.depth": 3, "training.optimiser.learning_rate": 0.0125}
+        Requests(folder.asked).ask(Request(points=(point,)))
+        assert driver.take_asked()
+        run.run(driver)
+        driver.finished()
+    assert len(driver.record.trials) == 4
+    epochs = sum(isinstance(event, Reported) for event in Ledger(folder.ledger).read())
+    assert kept.values["skipstack_epochs_total", None] == epochs
 
 
 @pytest.mark.cluster
