@@ -66,8 +66,14 @@ class StudyState:
         search = study.search
         # Users may add points at any time. These do not count in the proposer's own number of trials.
         asked = sum(len(extension.points) for extension in extensions)
+        # Further hours give back trials that the hours had left out, which this number includes already.
+        given_back = sum(extension.trials for extension in extensions if extension.hours is not None)
         self.proposer = proposer(
-            search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
+            search.proposer,
+            space,
+            seed=search.seed,
+            objectives=len(search.objectives),
+            trials=search.trials - asked - given_back,
         )
         self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.lanes_of_a_trial)
         self._enough = None if search.enough is None else StoppingRule(search.enough)

@@ -21,6 +21,7 @@ from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.api.simulation.recordings import LANES
 from skipstack.search.api.simulation.simulated import SimulatedEngine
 from skipstack.search.execution.driver import hours as module
+from skipstack.search.execution.driver import study_state
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import Fault
@@ -43,6 +44,8 @@ from skipstack.search.ledger.events import (
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.entry import STUDY
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
+from skipstack.search.strategy.proposers.build import proposer
+from skipstack.search.strategy.proposers.proposer import Proposer
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.extension import more_hours
 from skipstack.search.study.record.folder import StudyFolder
@@ -254,6 +257,22 @@ def test_more_hours_start_the_trials_that_were_left_out(ended: StudyFolder, tmp_
     again = run(folder, clock, Extended(time=0.0, trials=3))
     assert len(again.trials) == len(record.trials) + 3, "an extension trains all that it asks for"
     assert again.over is None
+
+
+def test_trials_that_more_hours_give_back_do_not_count_twice_for_the_proposer(
+    ended: StudyFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+
+    def counted(*given: Any, trials: int, **others: Any) -> Proposer:
+        told.append(trials)
+        return proposer(*given, trials=trials, **others)
+
+    monkeypatch.setattr(study_state, "proposer", counted)
+    for first in ((), (more(ended, hours=0.5),), (more(ended, hours=0.5), Extended(time=0.0, trials=3))):
+        opened, *_ = Ledger(ended.ledger).read()
+        StudyState(ended, opened, first, written=ended.ledger)
+    assert told == [TRIALS, TRIALS, TRIALS + 3]
 
 
 def test_hours_that_suffice_end_nothing(tmp_path: Path) -> None:
