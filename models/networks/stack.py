@@ -91,7 +91,7 @@ class Stack(nn.Module):
         self.normalisations = nn.ModuleList(normalisations)
         self.residual = residual
         self.sources = tuple(sources)
-        self.directions = directions
+        self.directions = directions if cells else 1  # without layers nothing is split by direction
         self.dropout = dropout
         self.join_each = join_each
         self.below = below

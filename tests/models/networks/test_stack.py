@@ -18,6 +18,7 @@ from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.networks.build import build_stack
 from skipstack.models.networks.stack import Memory, Stack
 from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.parts.heads.pooling import pooled
 from tests.models.gradients import equal_central_differences
 from tests.oracles import networks
 
@@ -239,6 +240,15 @@ def test_a_stack_of_no_layers_puts_out_what_it_reads(directions: str) -> None:
     stack, x = random_stack(2, directions, depth=0), random_input()
     assert stack.train()(x, LENGTHS) is x
     assert (stack.features, list(stack.parameters())) == (BELOW, [])
+
+
+@pytest.mark.parametrize("directions", ["both", "forward"])
+def test_the_last_state_of_a_text_without_layers_is_its_last_token(directions: str) -> None:
+    stack, x = random_stack(2, directions, depth=0), random_input()
+    text = pooled(stack(x, LENGTHS), LENGTHS, stack.directions, "last")
+    for lane in range(LANES):
+        for place, length in enumerate(LENGTHS[lane].tolist()):
+            assert torch.equal(text[lane, 0, place], x[lane, length - 1, place])
 
 
 SKIPS = [
