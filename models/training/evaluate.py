@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from skipstack.data.basis.arrays import Numbers
+from skipstack.data.basis.errors import UserError
 from skipstack.data.store.batches import Batch, evaluation_batches, put_back
 from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.streams import stream_batches
 from skipstack.data.tasks.accuracy import accuracy, correct_tags
 from skipstack.data.tasks.measure import Counts, Measure, Predicted
+from skipstack.data.tasks.task import Task
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.ground.subnormals import subnormals_are_zero
 from skipstack.models.layers.lanes import lane_by_lane
@@ -80,7 +82,10 @@ class _Read:
 @torch.no_grad()
 @subnormals_are_zero()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
-    """Evaluate every lane on a split, in evaluation mode. Gold tags that the training split lacks count as errors."""
+    """Evaluate every lane on a split, in evaluation mode. Gold tags that the training split lacks count as errors.
+
+    Raises UserError if the head of a language model has no losses of each tag.
+    """
     model.eval()
     task = TASKS[corpus.task]
     chosen = corpus.splits[split]
@@ -97,6 +102,8 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
             put_back(heads_RTB, each.batch, heads_RL)
     if nats_RL is not None:
         for each, losses_RUB in zip(read, returned(each.losses_RUB for each in read), strict=True):
+            if losses_RUB.shape[1] != each.batch.tags_RUB.shape[1]:
+                raise UserError(needs_losses_of_tags(type(model.head).__name__, task))
             put_back(losses_RUB, each.batch, nats_RL)
     total = sum(int(each.batch.tag_counts_RB.sum()) for each in read)
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=lexicon.word_F.device)
@@ -127,6 +134,14 @@ def _read(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTens
     memory = Memory() if TASKS[corpus.task].continues else None
     for batch, (tokens, gold) in loader(evaluated(corpus, split, loader.device), memory):
         yield _Read(batch, *model.measure(tokens, gold, lexicon))
+
+
+def needs_losses_of_tags(head: str, task: Task) -> str:
+    """Return the refusal of a head whose losses are one a sentence, for a task that counts the loss of each tag."""
+    return (
+        f"model.head.kind: got {head}, which has one loss a sentence, for {task.corpus} "
+        "(allowed: softmax, or a head whose method losses returns one of each tag)"
+    )
 
 
 def _of_tags(losses_RUB: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.store.batches import Batch, training_batch_count, training_batches
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.streams import stream_batch_count, stream_batches
@@ -27,11 +28,11 @@ from skipstack.models.layers.lookup import Lookup
 from skipstack.models.networks.build import Sizes, build, unfilled
 from skipstack.models.networks.model import Tokens
 from skipstack.models.networks.stack import Memory
-from skipstack.models.parts.heads.base import Gold
+from skipstack.models.parts.heads.base import Gold, Head
 from skipstack.models.parts.heads.doubts import attempted
 from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 from skipstack.models.training.captured import CapturedSteps, obstacle
-from skipstack.models.training.evaluate import Evaluation, evaluate
+from skipstack.models.training.evaluate import Evaluation, evaluate, needs_losses_of_tags
 from skipstack.models.training.gradients import backward, clip, penalise
 from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loading import Loader
@@ -103,6 +104,9 @@ class Training:
         dtype = dtype_of(training)
         make = build if state is None else unfilled
         self.model, self.streams = make(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
+        task = TASKS[corpus.stored.task]
+        if task.continues and type(self.model.head).losses is Head.losses:
+            raise UserError(needs_losses_of_tags(model.head.kind, task))
         self.pretrained = _pretrained(self.model.embedder, corpus)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
         self.trusting = self.model.head.may_doubt and device.type != "cpu"
