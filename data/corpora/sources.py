@@ -85,6 +85,17 @@ def task_of(corpus: Corpus) -> str:
             assert_never(corpus)
 
 
+def drawn_splits(corpus: Corpus) -> tuple[str, ...]:
+    """The splits that are drawn at random from the training split. Raises UserError for an unknown name."""
+    match corpus:
+        case NamedCorpus():
+            return ("dev",) if isinstance(find_card(corpus.name).divided(corpus.held_out), HeldOut) else ()
+        case FileCorpus():
+            return tuple(corpus.shares)
+        case _:
+            return ()
+
+
 def token_unit(corpus: Corpus) -> Unit:
     """The unit of a corpus's tokens. Raises UserError for an unknown name."""
     if isinstance(corpus, NamedCorpus):

@@ -10,6 +10,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.corpora.config import Corpus, TokenVectors, VocabularyConfig, called
+from skipstack.data.corpora.sources import drawn_splits
 from skipstack.data.health.counting import health_of
 from skipstack.data.health.health import Health
 from skipstack.data.health.spoiling import warnings
@@ -105,6 +106,8 @@ def prepared(
             vocabulary = vocabulary_of(stored, as_network(study.space.base).data.vocabulary)
             name = given.path if isinstance(given, TokenVectors) else given
             if name not in vectors:
+                if isinstance(given, TokenVectors):
+                    _check_order(needed.corpus)
                 vectors[name] = _vectors(given, corpus_folder / name, stored, vocabulary, root=folder.corpora)
             _check_sizes(name, vectors[name], sizes)
         health = health_of(stored) if before is None else before.health
@@ -148,6 +151,15 @@ def _vectors(
         words, tokens = len(vocabulary.words), int(stored.counts_F.sum())
         reach, kind = Coverage(words, words, tokens, tokens), {"kind": "tokens"}
     return VectorsPrepared(sha256=vectors.sha256, store=folder.name, size=vectors.size, **asdict(reach), **kind)
+
+
+def _check_order(corpus: Corpus) -> None:
+    """Raise UserError if splits are drawn: vectors are in the order of files, so other tokens would get them."""
+    if drawn := drawn_splits(corpus):
+        raise UserError(
+            f"data.vectors: got vectors of tokens of {called(corpus)}, whose {' and '.join(drawn)} "
+            f"{'is' if len(drawn) == 1 else 'are'} drawn from train (allowed: a corpus with files of every split)"
+        )
 
 
 def _check_sizes(name: str, vectors: VectorsPrepared, sizes: set[int]) -> None:

@@ -13,7 +13,7 @@ from skipstack.data.corpora.cards import FileCard
 from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.division import HeldOut
 from skipstack.data.corpora.named import find_card
-from skipstack.data.corpora.sources import open_source
+from skipstack.data.corpora.sources import drawn_splits, open_source
 from skipstack.data.corpora.synthetic import grammar
 from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.formats.columns import ColumnCorpus
@@ -315,3 +315,16 @@ def test_own_files_without_dev_have_a_share_of_train_in_its_place(own: Path) -> 
 def test_a_share_that_leaves_a_split_empty_is_told(own: Path) -> None:
     with pytest.raises(UserError, match=r"held_out: got 0.1 of 2 sentences \(allowed: at least one for each split\)"):
         read_splits(ColumnCorpus(train="train.tsv", held_out=0.1, test="test.tsv"), data_dir=None, folder=own)
+
+
+def test_which_splits_are_drawn_is_known_of_files_and_of_names() -> None:
+    files = {"train": "train.tsv", "dev": "dev.tsv", "test": "test.tsv"}
+    said = [
+        files,
+        {**files, "dev": None, "held_out": 0.1},
+        {**files, "dev": None, "test": None, "held_out": 0.1, "held_out_test": 0.1},
+    ]
+    assert [drawn_splits(ColumnCorpus.model_validate(each)) for each in said] == [(), ("dev",), ("dev", "test")]
+    named = {name: drawn_splits(NamedCorpus(name=name)) for name in ("atis", "imdb", "pku-199801", "conll2003")}
+    assert named == {"atis": ("dev",), "imdb": ("dev",), "pku-199801": (), "conll2003": ()}
+    assert drawn_splits(GrammarCorpus()) == ()

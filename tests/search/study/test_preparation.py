@@ -155,6 +155,11 @@ def test_vectors_of_tokens_are_read_in_training_in_test_and_from_a_bundle_of_a_c
             "data.corpus.train=two.txt",
             r"tokens.safetensors: train: got 8 vectors, allowed: 4, one for each token of train",
         ),
+        (
+            "data.corpus={kind: word_pos_supertag, train: [two.txt, two.txt, two.txt, two.txt], dev: dev.txt, "
+            "held_out_test: 0.5}",
+            r"data.vectors: got vectors of tokens of two.txt, .* whose test is drawn from train \(allowed",
+        ),
     ],
 )
 def test_vectors_of_tokens_that_do_not_fit_are_told_before_anything_is_written(
