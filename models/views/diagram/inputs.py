@@ -52,6 +52,9 @@ def _tokens(config: EmbedderConfig, token: str) -> Iterator[Piece]:
             yield piece
             top = piece.name if isinstance(piece, Part) else piece.end
         tops.append(top)
+    if config.vector_size:
+        tops.append("vector")
+        yield Part(name="vector", kind="input", label=f"vector of the {token}", size=config.vector_size)
     window = max(config.window, 1)
     if len(tops) == 1 and window == 1 and not config.window_gate:
         return

@@ -177,6 +177,8 @@ INPUTS: list[dict[str, Any]] = [
     *({**TOKENS, "window": window, "window_gate": gate} for window in (0, 3, 5, 7) for gate in (False, True)),
     {"word_size": 4, "capital_size": 0, "affix_characters": 0, "window": 0},
     {**TOKENS, "spelling": {"kind": "cnn", "highways": 2}},
+    {**TOKENS, "spelling": {"kind": "cnn"}, "vector_size": 8, "window": 3},
+    {"vector_size": 8, "word_size": 0, "capital_size": 0, "affix_characters": 0, "window": 0},
     {**TOKENS, "spelling": {"kind": "blstm"}, "window": 5},
     *(
         {"kind": "feature_maps", "word_size": 3 * sets, "maps": 3, "sets": sets, "layers": layers}  # all are kept
@@ -191,7 +193,9 @@ INPUTS: list[dict[str, Any]] = [
 def test_an_input_is_as_wide_and_reads_as_far_as_is_drawn(embedder: dict[str, Any]) -> None:
     network, shown = built({"embedder": {**embedder, "dropout": 0.0}, "stack": {"depth": 0}})
     below = shown.into("head", "reads")[0].start
-    x_RTBI = network.embedder(LONG, lexicon())
+    size = embedder.get("vector_size", 0)
+    vectors = (torch.ones(*LONG.shape, size, dtype=torch.float64),) if size else ()
+    x_RTBI = network.embedder(LONG, lexicon(), None, *vectors)
     assert x_RTBI.shape[-1] == shown.named[below].size
     merged = shown.named.get("window")
     if merged is not None:
