@@ -41,8 +41,10 @@ def network_identity(subject: Subject) -> str:
     if not isinstance(subject, TrialConfig):
         return subject.identity
     training, data = subject.training, subject.data
-    vectors = isinstance(data.vectors, str) or training.pretraining is not None
-    return identity(subject.model_copy(update={"model": without_unread(subject.model, vectors=vectors)}))
+    pretrained = training.pretraining is not None
+    vectors = isinstance(data.vectors, str) or pretrained
+    read = without_unread(subject.model, vectors=vectors, pretrained=pretrained)
+    return identity(subject.model_copy(update={"model": read}))
 
 
 def apart(point: Point) -> str:

@@ -42,7 +42,7 @@ def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig
 
 
 def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
-    read = without_unread(model)
+    read = without_unread(model, pretrained=pretrained)
     changed: dict[str, Any] = {"stack": read.stack.model_copy(update={"dropout": DROPPED})}
     if not isinstance(read.embedder, OwnConfig):
         changed["embedder"] = read.embedder.model_copy(update={"dropout": DROPPED})

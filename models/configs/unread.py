@@ -28,21 +28,22 @@ JOINT: Final = ("crf", "margin", "biaffine")
 """The kinds of heads that decide on a sentence as a whole, so that the sentence has a single reward."""
 
 
-def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
+def without_unread(config: ModelConfig, *, vectors: bool = True, pretrained: bool = False) -> ModelConfig:
     """Return the config in a canonical form. Fields that the network does not read have their default value. Settings
     that are equivalent, such as some pairs of topology and gate, have one form.
 
     Networks with the same canonical form have equal weights and training curves: all random numbers depend only on
     seeds and names of parameters. Networks that compute the same function with other parameter names or other rounding
     keep different configs. Configs of users' own code are not changed. ``vectors``: whether the corpus has pretrained
-    word vectors. If not, ``word_vectors`` is not read.
+    word vectors. If not, ``word_vectors`` is not read. ``pretrained``: whether vectors are pretrained in training, by
+    language models that read ``initial_scale`` even if the network has an ``initial_range``.
     """
     changed: dict[str, Any] = {"embedder": _embedder(config.embedder, vectors=vectors)}
     if isinstance(config.stack, StackConfig):
         changed["stack"] = _rewarded(_stack(config.stack), joint=config.head.kind in JOINT)
     else:
         changed["stack"] = _feedback(config.stack)
-    if config.initial_range is not None:
+    if config.initial_range is not None and not pretrained:
         changed["initial_scale"] = ModelConfig.model_fields["initial_scale"].default
     return config.model_copy(update=changed)
 

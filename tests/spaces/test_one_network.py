@@ -154,6 +154,15 @@ def test_axes_that_all_networks_read_and_those_with_a_condition_are_not_named() 
     assert found({DEPTH: {"choice": [1, 3]}, RATE: {"choice": [0.1, 0.2]}}) == []
 
 
+def test_the_scale_of_language_models_is_read_beside_a_range_of_weights() -> None:
+    """``tests/models/training/test_together.py`` trains both."""
+    axes = {"model.initial_scale": {"choice": [0.3, 1.0]}}
+    base: dict[str, Any] = {"model": {"initial_range": 0.1}}
+    (told,) = found(axes, base)
+    assert told.whole
+    assert found(axes, {**base, "training": {"pretraining": {"word_epochs": 1}}}) == []
+
+
 def test_points_of_one_network_differ_in_nothing_else() -> None:
     axes = {DEPTH: {"choice": [1, 3]}, GATE: {"choice": ["none", "linear"]}, RATE: {"choice": [0.1, 0.2]}}
     ours = space(axes, SHORTCUTS)

@@ -279,7 +279,16 @@ def test_other_orders_corpora_and_places_keep_runs_apart() -> None:
 
 def test_language_models_start_at_the_scale_that_they_have_in_common() -> None:
     pretrained = {"training.pretraining": {"word_epochs": 1}}
-    assert run({**pretrained, "model.initial_scale": 0.3}).kind() != run(pretrained).kind()
+    for ranged in ({}, {"model.initial_range": 0.1}):
+        ours, theirs = ({**pretrained, **ranged, "model.initial_scale": scale} for scale in (1.0, 0.3))
+        assert run(ours).kind() != run(theirs).kind()
+        words = []
+        for changes in (ours, theirs):
+            program = run(changes).program([run(changes)])
+            program.pretrain()
+            assert program.model.embedder.words is not None
+            words.append(program.model.embedder.words.table)
+        assert not torch.equal(*words), "they start from other words"
 
 
 def test_configs_in_common_are_configs() -> None:
