@@ -1,5 +1,6 @@
 """Finds the files of named corpora under the data directory, and checks those whose digests are on a card."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFil
     Raises UserError if a file is missing or differs from the card, AbsentCorpusError if the corpus has no folder.
     """
     folder = data_folder(data_dir) / card.folder
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise AbsentCorpusError(f"corpus {card.name!r} got no folder {folder} ({remedy(card, data_dir)})")
     files = card.files[split]
     if isinstance(files, SectionsCard):
@@ -53,7 +54,7 @@ def _check(what: str, got: str, expected: str) -> None:
 
 
 def _in_sections(folder: Path, sections: SectionsCard) -> Iterator[Path]:
-    root = next((folder / root for root in sections.roots if (folder / root).is_dir()), None)
+    root = next((folder / root for root in sections.roots if os.path.isdir(folder / root)), None)
     if root is None:
         raise UserError(f"{folder}: got no folder {sections.roots[0]}, allowed: a folder for each section in it")
     for number in sections.numbers:

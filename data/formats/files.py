@@ -2,6 +2,7 @@
 
 import glob
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,10 +129,13 @@ def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
     """
     found: list[Path] = []
     for path in paths:
-        if (folder / path).exists() or not glob.has_magic(path):
+        # Path.exists, unlike os.path.exists, raises OSError for a long name and in a folder that may not be entered.
+        if os.path.exists(folder / path) or not glob.has_magic(path):
             found.append(folder / path)
             continue
-        matches = sorted(each for each in glob.glob(path, root_dir=folder, recursive=True) if (folder / each).is_file())
+        matches = sorted(
+            each for each in glob.glob(path, root_dir=folder, recursive=True) if os.path.isfile(folder / each)
+        )
         if not matches:
             raise UserError(f"{folder / path}: got no file of such a name, allowed: one or more")
         found += [folder / each for each in matches]

@@ -6,6 +6,7 @@ Array legend: N tokens, S sentences, E numbers of a vector.
 import hashlib
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,13 +98,13 @@ def read_token_vectors(path: Path, lengths: Mapping[str, NDArray[np.integer]]) -
 
 def _files(path: Path) -> list[tuple[Path, tuple[str, ...]]]:
     """Return the files with the splits of each."""
-    if not path.is_dir():
+    if not os.path.isdir(path):
         if path.suffix not in ENDINGS:
             raise _error(str(path), f"a file that ends in {path.suffix!r}", f"{', '.join(ENDINGS)}, or a folder")
         return [(path, SPLITS)]
     files = list[tuple[Path, tuple[str, ...]]]()
     for split in SPLITS:
-        own = [file for ending in ENDINGS if (file := path / f"{split}{ending}").exists()]
+        own = [file for ending in ENDINGS if os.path.exists(file := path / f"{split}{ending}")]
         if len(own) != 1:
             got = " and ".join(file.name for file in own) or f"no {split}.parquet"
             raise _error(str(path), got, f"one file of {split}, which ends in {', '.join(ENDINGS)}")

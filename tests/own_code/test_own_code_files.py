@@ -99,8 +99,9 @@ def test_a_class_with_two_names_is_one_piece(tmp_path: Path) -> None:
 
 
 def test_a_name_is_a_file_or_an_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match=r"code: no file .*mine\.py \(allowed: a Python file"):
-        code_path("mine.py", tmp_path)
+    for name in ("mine.py", f"{'a' * 250}mine.py"):
+        with pytest.raises(UserError, match=r"code: no file .*mine\.py \(allowed: a Python file"):
+            code_path(name, tmp_path)
     offered = EntryPoint(name="right", value="tests.own_code.pieces_of", group=files.GROUP)
     monkeypatch.setattr(files, "entry_points", lambda group: [offered])
     assert code_path("right", tmp_path).name == "pieces_of.py"

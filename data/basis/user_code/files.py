@@ -16,6 +16,7 @@ A function that is marked by ``constraint`` is a constraint.
 import ast
 import hashlib
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -91,7 +92,7 @@ def code_path(name: str, folder: Path) -> Path:
     """
     if name.endswith(SUFFIX):
         path = folder / name
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise UserError(f"code: no file {path} (allowed: a Python file, by its path from the study file's folder)")
         return path
     offered: dict[str, EntryPoint] = {each.name: each for each in entry_points(group=GROUP)}

@@ -126,6 +126,8 @@ def test_what_is_missing_is_told(card: Card, tmp_path: Path) -> None:
         UserError, match=r"no folder .*folder \(allowed: `skipstack data fetch planted --data-dir .*else"
     ):
         check(card, tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="no folder "):
+        check(card, tmp_path / ("a" * 256))
     (tmp_path / "folder" / "dev.tsv").unlink()
     with pytest.raises(UserError, match=r"cannot read .*folder/dev.tsv: No such file"):
         check(card, tmp_path)

@@ -328,3 +328,9 @@ def test_which_splits_are_drawn_is_known_of_files_and_of_names() -> None:
     named = {name: drawn_splits(NamedCorpus(name=name)) for name in ("atis", "imdb", "pku-199801", "conll2003")}
     assert named == {"atis": ("dev",), "imdb": ("dev",), "pku-199801": (), "conll2003": ()}
     assert drawn_splits(GrammarCorpus()) == ()
+
+
+@pytest.mark.parametrize("name", ["a" * 256, "*" + "a" * 256])
+def test_a_name_that_no_file_can_have_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"File name too long|got no file of such a name"):
+        open_source(ColumnCorpus(train=name, dev="dev.tsv", test="test.tsv"), data_dir=None, folder=tmp_path)

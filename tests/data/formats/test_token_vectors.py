@@ -161,6 +161,8 @@ def wrong(name: str, folder: Path) -> Path:
             save_file({split: values.ravel() for split, values in VALUES.items()}, path)
         case "no file":
             path = folder / "none.parquet"
+        case "too long a name":
+            path = folder / f"{'a' * 250}.parquet"
     return path
 
 
@@ -190,6 +192,7 @@ def wrong(name: str, folder: Path) -> Path:
         ("other tensors", "v.safetensors: got a and b, allowed: the tensors train, dev, test"),
         ("a vector of a tensor", "got a tensor of F32 with the shape"),
         ("no file", "cannot read"),
+        ("too long a name", "File name too long"),
     ],
 )
 def test_vectors_of_another_corpus_are_refused_in_one_line_with_the_file(name: str, told: str, tmp_path: Path) -> None:
