@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import first_not_finite
-from skipstack.data.basis.atomic_files import temporary_folder_beside
+from skipstack.data.basis.atomic_files import fsync_path, temporary_folder_beside
 from skipstack.data.basis.errors import newer
 from skipstack.data.basis.ordinary_files import content, opened
 
@@ -29,16 +29,20 @@ MANIFEST = "manifest.json"
 def written_beside(target: Path) -> Iterator[Path]:
     """Yield a new folder to fill. When the context ends, the folder is renamed to ``target``.
 
+    Its files and its name are flushed to disk: a study's ledger says that they are there, and must survive a power cut.
     If another process has filled ``target`` meanwhile, that folder stays. Raises OSError if the renaming fails for any
     other reason.
     """
     with temporary_folder_beside(target) as temporary:
         yield temporary
+        for each in (*temporary.iterdir(), temporary):
+            fsync_path(each)
         try:
             temporary.rename(target)
         except OSError:
             if not target.is_dir():
                 raise
+        fsync_path(target.parent)
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:

@@ -193,6 +193,29 @@ def test_nothing_stays_behind_when_writing_fails(tmp_path: Path, monkeypatch: py
     assert not (tmp_path / "stores").exists()
 
 
+def test_a_store_survives_a_power_cut_once_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is flushed to disk before the folder gets its name, and then the name itself."""
+    flushed: list[int] = []
+    before: list[int] = []
+    sync, rename = os.fsync, os.rename
+
+    def synced(file: int) -> None:
+        flushed.append(os.fstat(file).st_ino)
+        sync(file)
+
+    def renamed(source: Path, target: Path) -> None:
+        before.extend(flushed)
+        flushed.clear()
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    path = stored(SMALL, tmp_path)
+    assert set(before) == {each.stat().st_ino for each in (path, *path.iterdir())}
+    assert before[-1] == path.stat().st_ino
+    assert flushed == [path.parent.stat().st_ino]
+
+
 def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = skipstack.data.store.writing._write
     firsts: list[Path] = []
