@@ -85,6 +85,7 @@ class SpanReader:
         starts, stops = [start for start, _ in tokens], [stop for _, stop in tokens]
         lines = [(bisect_left(starts, each.start()), bisect_left(starts, each.end())) for each in _LINE.finditer(text)]
         lines = [(first, last) for first, last in lines if first < last]
+        begins, ends = [begin for begin, _ in lines], [end for _, end in lines]
         found: dict[Span, CharacterSpan] = {}
         for span in spans:
             self._check(text, span)
@@ -93,7 +94,7 @@ class SpanReader:
             first, last = bisect_right(stops, span.start), bisect_left(starts, span.stop)
             if first >= last or span.start == span.stop:
                 self._note(text, span, "which has no token")
-            elif sum(last > begin and first < end for begin, end in lines) > 1:
+            elif bisect_left(begins, last) - bisect_right(ends, first) > 1:
                 self._note(text, span, "which is on several lines")
             else:
                 if not span.whole:
@@ -110,7 +111,7 @@ class SpanReader:
                 document=document,
             )
             for begin, end in lines
-            for within in [[each for each in chosen if begin <= each.start < end]]
+            for within in [chosen[bisect_left(chosen, begin, key=_start) : bisect_left(chosen, end, key=_start)]]
         ]
 
     def sentences(self) -> list[Sentence]:
@@ -137,14 +138,22 @@ class SpanReader:
         """Choose the longest of spans that share a token. Returns the chosen spans in the order of the text."""
         chosen: list[Span] = []
         for span in sorted(found, key=lambda each: (each.start - each.stop, each.start)):
-            if any(span.start < other.stop and other.start < span.stop for other in chosen):
+            place = bisect_left(chosen, span.start, key=_start)
+            beside = chosen[
+                max(place - 1, 0) : place + 1
+            ]  # of spans that share no token, no other can share one with it
+            if any(span.start < other.stop and other.start < span.stop for other in beside):
                 self._note(text, found[span], "which shares a token with another span")
             else:
-                chosen.append(span)
-        return sorted(chosen, key=lambda each: each.start)
+                chosen.insert(place, span)
+        return chosen
 
     def _note(self, text: str, span: CharacterSpan, what: str) -> None:
         self._misfits.append((span.line, f"got the span {_shown(text, span)}, {what}", len(self._sentences)))
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 def _shown(text: str, span: CharacterSpan) -> str:

@@ -1,6 +1,7 @@
 """Spans by characters: how they meet tokens, in records as Prodigy and doccano write them, and in brat's files."""
 
 import json
+import re
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,35 @@ def test_places_are_those_of_the_tokens(text: str, unit: Unit) -> None:
     }
     assert found == by_unit[unit] == tokens_in(text, unit)
     assert sorted(places) == places
+
+
+def plainly(text: str, given: list[tuple[int, int, str]]) -> list[tuple[tuple[str, ...], list[str]]]:
+    """The words and tags of each line where spans are fitted: each span is held against each line and each other span,
+    token by token.
+    """
+    places = places_in(text, "word")
+    line_of = [len(re.findall(r"[\r\n]", text[:start])) for start, _ in places]
+    found: list[tuple[list[int], str]] = []
+    for start, stop, kind in given:
+        covered = [token for token, (begin, end) in enumerate(places) if start < end and begin < stop]
+        if start < stop and len({line_of[token] for token in covered}) == 1 and (covered, kind) not in found:
+            found.append((covered, kind))
+    tags = ["O"] * len(places)
+    for covered, kind in sorted(found, key=lambda each: (-len(each[0]), each[0][0])):
+        if all(tags[token] == "O" for token in covered):
+            tags[covered[0] : covered[-1] + 1] = [f"B-{kind}", *[f"I-{kind}"] * (len(covered) - 1)]
+    by_line = [[token for token in range(len(places)) if line_of[token] == line] for line in sorted({*line_of})]
+    words = [text[start:end] for start, end in places]
+    return [(tuple(words[token] for token in line), [tags[token] for token in line]) for line in by_line]
+
+
+@given(text=st.text("ab  \r\n", min_size=1, max_size=30).filter(str.strip), draw=st.data())
+def test_spans_of_any_lines_are_fitted_as_plain_loops_say(text: str, draw: st.DataObject) -> None:
+    ends = st.integers(0, len(text))
+    pairs = draw.draw(st.lists(st.tuples(ends, ends, st.sampled_from("xy")), max_size=8))
+    spans = [(min(one, other), max(one, other), kind) for one, other, kind in pairs]
+    found = read(spanned(*spans, text=text), unit="word", misfits="fit")
+    assert [(each.words, [*each.tags]) for each in found] == plainly(text, spans)
 
 
 words = st.lists(st.text("abé漢😀", min_size=1, max_size=4), min_size=1, max_size=8)
