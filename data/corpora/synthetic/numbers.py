@@ -34,6 +34,10 @@ DIGITS = 10
 REACH = 11
 """The number of relevant numbers at the end of a text with one jump: the last, and ten that it can point to."""
 
+MOST_JUMPS = 7
+"""The maximum number of jumps counted from the start. Each goes to a lower digit than the one before, so of random
+texts a share of C(10, n) / 10^n follows n jumps: 12 in a million for 7, 0.45 for 8, none for 11."""
+
 
 CountedFrom = Literal["start", "window"]
 
@@ -49,7 +53,7 @@ class NumbersCorpus(GeneratedCorpus):
     length: Annotated[int, Field(ge=REACH)] = REACH
     """The length T of a text, in numbers."""
     jumps: PositiveInt = 1
-    """The number of jumps from number to number that lead to the label."""
+    """The number of jumps from number to number that lead to the label; at most 7 if counted from ``start``."""
     counted_from: Annotated[CountedFrom, UNSAID] = "start"
     """The number from which a digit counts. ``start``: the first of the last eleven numbers. ``window``: the first of
     the ten numbers before the digit, which needs a length of at least 1 + 10 * ``jumps``. Both are reconstructions of
@@ -65,6 +69,11 @@ class NumbersCorpus(GeneratedCorpus):
             raise ValueError(
                 f"got length {self.length} (allowed for {self.jumps} jumps counted from {self.counted_from}: "
                 f"at least {least})"
+            )
+        if self.counted_from == "start" and self.jumps > MOST_JUMPS:
+            raise ValueError(
+                f"got {self.jumps} jumps counted from start (allowed: 1 to {MOST_JUMPS}, or counted_from: window, "
+                "since hardly a random text has so many digits that each point further back)"
             )
         return self
 

@@ -1,6 +1,7 @@
 """Number prediction against the paper's rule, read literally."""
 
 from collections import Counter
+from itertools import combinations
 from typing import get_args
 
 import pytest
@@ -89,3 +90,18 @@ def test_all_digits_are_labels(jumps: int, rule: CountedFrom) -> None:
     labels = Counter(text.tags[0] for text in texts)
     assert set(labels) == set("0123456789")
     assert min(labels.values()) > 1500
+
+
+def test_jumps_that_too_few_texts_could_follow_are_refused() -> None:
+    """Digits that descend are a set of them, so of 10**n texts C(10, n) follow n jumps."""
+    most = numbers.MOST_JUMPS
+    shares = {jumps: len([*combinations(range(10), jumps)]) / 10**jumps for jumps in (2, most, most + 1, 11)}
+    drawn = numbers.sentences(0, "train", 20_000, length=11, jumps=1)
+    descending = [text for text in drawn if int(text.words[int(text.words[-1])]) < int(text.words[-1])]
+    assert abs(len(descending) / len(drawn) - shares[2]) < 0.02
+    assert shares[most] > 1e-5 > shares[most + 1] > shares[11] == 0
+    assert NumbersCorpus(jumps=most).jumps == most
+    for jumps in (most + 1, 11):
+        with pytest.raises(ValidationError, match=rf"got {jumps} jumps counted from start \(allowed: 1 to {most}, or "):
+            NumbersCorpus(jumps=jumps)
+    assert NumbersCorpus(jumps=11, length=111, counted_from="window").jumps == 11
