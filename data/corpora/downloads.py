@@ -6,7 +6,9 @@ module replaces that downloader: it keeps partial files and asks the server for 
 
 import logging
 import os
+import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -16,6 +18,7 @@ import pooch
 import requests
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.locks import alone
 from skipstack.data.basis.redaction import without_secrets
 
 Watch = Callable[[str, int, int | None], None]
@@ -43,6 +46,8 @@ class Download:
 def download(wanted: Download, folder: Path, watch: Watch) -> Path:
     """Download a file to ``folder``, unless it is there with the right digest. Returns its path.
 
+    If another process downloads the same file to the folder, wait for it, and take its file.
+
     ``watch``: the progress callback. Raises UserError if the file cannot be downloaded or written. Also raises it for a
     wrong digest; the file is then deleted. A partial download is kept for the next call.
     """
@@ -50,13 +55,14 @@ def download(wanted: Download, folder: Path, watch: Watch) -> Path:
     address = without_secrets(wanted.url)
     begun = folder / f".{wanted.name}.{wanted.sha256[:12]}.part"
     try:
-        path = pooch.retrieve(
-            wanted.url,
-            f"sha256:{wanted.sha256}",
-            fname=wanted.name,
-            path=folder,
-            downloader=_Resuming(wanted.name, begun, watch),
-        )
+        with ExitStack() as held:
+            path = pooch.retrieve(
+                wanted.url,
+                f"sha256:{wanted.sha256}",
+                fname=wanted.name,
+                path=folder,
+                downloader=_Resuming(wanted, folder / wanted.name, begun, watch, held),
+            )
     except UserError:
         raise
     except BROKEN as error:
@@ -74,13 +80,24 @@ def download(wanted: Download, folder: Path, watch: Watch) -> Path:
 
 
 class _Resuming:
-    """A downloader for pooch that resumes broken downloads. pooch calls it with an address and the path to write to."""
+    """A downloader for pooch that resumes broken downloads. pooch calls it with an address and the path to write to.
 
-    def __init__(self, name: str, begun: Path, watch: Watch) -> None:
-        self._name, self._begun, self._watch = name, begun, watch
+    ``target``: the path of the finished file. ``begun``: that of the unfinished one. ``held``: gets a lock that lasts
+    until pooch has renamed the file, so that no other process writes to ``begun``.
+    """
+
+    def __init__(self, wanted: Download, target: Path, begun: Path, watch: Watch, held: ExitStack) -> None:
+        self._name, self._sha256, self._target = wanted.name, wanted.sha256, target
+        self._begun, self._watch, self._held = begun, watch, held
 
     def __call__(self, url: str, output_file: str, _: object) -> None:
-        """Download a file. After each break, reconnect if bytes have arrived since the previous break."""
+        """Download a file, unless another process has meanwhile. After each break, reconnect if bytes have arrived
+        since the previous break.
+        """
+        self._held.enter_context(alone(self._begun.with_suffix(".lock")))
+        if self._target.is_file() and pooch.file_hash(str(self._target)) == self._sha256:
+            shutil.copyfile(self._target, output_file)
+            return
         whole = False
         while not whole:
             here = self._here

@@ -5,6 +5,7 @@ import io
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from zipfile import ZipFile
 
 import pytest
@@ -16,8 +17,8 @@ import skipstack.search.study.study_files.settings
 from skipstack.data.corpora import origins
 from skipstack.data.corpora.cards import Card, FileCard, FileListCard, FilesCard
 from skipstack.data.corpora.config import NamedCorpus
-from skipstack.data.corpora.downloads import CHUNK
-from skipstack.data.corpora.fetching import MIRROR
+from skipstack.data.corpora.downloads import CHUNK, download
+from skipstack.data.corpora.fetching import MIRROR, downloads
 from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.corpora.origins import Archive, Repository
 from skipstack.data.formats.sentences import SPLITS
@@ -122,6 +123,23 @@ def test_a_download_that_breaks_off_goes_on(card: Card, server: Server, tmp_path
     assert fetched(tmp_path / card.folder) == WHOLE
     first = [start for path, start in server.asked if path.endswith("train.conll")]
     assert first == ([0, 6 * CHUNK, here, here] if ranges else [0, 6 * CHUNK, here])
+
+
+def test_two_fetches_at_once_download_a_file_once(card: Card, server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / card.folder
+    (wanted, *_) = downloads(card, None)
+    second: list[Thread] = []
+
+    def watch(*_: object) -> None:
+        if not second:
+            second.append(Thread(target=download, args=(wanted, folder, lambda *_: None)))
+            second[0].start()
+            second[0].join(0.3)  # where nothing held it up, it would ask for the file meanwhile
+
+    download(wanted, folder, watch)
+    second[0].join()
+    assert [start for _, start in server.asked] == [0]
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"train.conll": CONTENTS["train"]}
 
 
 def test_a_file_that_is_complete_but_for_its_name_is_taken(card: Card, server: Server, tmp_path: Path) -> None:

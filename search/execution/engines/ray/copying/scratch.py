@@ -21,6 +21,7 @@ from typing import Final, Self
 
 from skipstack.data.basis.atomic_files import atomic_folder
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.locks import is_named, locked
 from skipstack.search.execution.engines.ray.copying.chunks import Version, versions
 from skipstack.search.execution.engines.ray.copying.mark import unwritable
 from skipstack.search.execution.workers.attempts import ATTEMPT
@@ -48,7 +49,7 @@ class Scratch:
     def __init__(self, word: str) -> None:
         root = user_folder()
         self._lock = root / f"{word}{LOCK}"
-        self._descriptor = _locked(self._lock, fcntl.LOCK_SH)
+        self._descriptor = locked(self._lock, fcntl.LOCK_SH)
         self.folder = root / word
         try:
             (self.folder / TRIALS).mkdir(parents=True, exist_ok=True)
@@ -70,7 +71,7 @@ class Scratch:
         """
         path = self.folder / "corpora" / name
         if not path.is_dir():
-            fetching = _locked(path.with_name(f"{name}{LOCK}"), fcntl.LOCK_EX)
+            fetching = locked(path.with_name(f"{name}{LOCK}"), fcntl.LOCK_EX)
             try:
                 if not path.is_dir():
                     with atomic_folder(path) as beside:
@@ -222,7 +223,7 @@ def _removed(lock: Path) -> bool:
     if not lock.exists():
         return True
     try:
-        descriptor = _locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     try:
@@ -241,35 +242,6 @@ def _remove(lock: Path) -> None:
 def _remove_empty(root: Path) -> None:
     with suppress(OSError):
         root.rmdir()
-
-
-def _locked(lock: Path, how: int) -> int:
-    """Lock the file ``lock``, created if it does not exist, and return its descriptor. ``how``: flags of ``flock``. If
-    the lock file was removed meanwhile, as it is together with its folder, a new one is created and locked.
-    Raises BlockingIOError if ``how`` says not to wait and another process holds the lock.
-    """
-    while True:
-        lock.parent.mkdir(mode=0o700, exist_ok=True)
-        try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-        except FileNotFoundError:  # another process removed the parent folder while it was empty
-            continue
-        try:
-            fcntl.flock(descriptor, how)
-            if is_named(lock, descriptor):
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-
-
-def is_named(path: Path, descriptor: int) -> bool:
-    """Whether ``path`` names the open file ``descriptor``, and not a newer file."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def files_of(folder: Path) -> dict[str, Version]:
