@@ -17,7 +17,7 @@ from typing import Final
 import pooch
 import requests
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.locks import alone
 from skipstack.data.basis.redaction import without_secrets
 
@@ -71,7 +71,9 @@ def download(wanted: Download, folder: Path, watch: Watch) -> Path:
     except requests.RequestException as error:
         raise UserError(f"{address}: cannot be fetched ({type(error).__name__})") from error
     except OSError as error:
-        raise UserError(f"{folder}: cannot be written ({error.strerror})") from error
+        # pooch raises a PermissionError of its own, with nothing but a text, from the one of the system
+        reason = error.strerror or getattr(error.__cause__, "strerror", None) or one_line(error)
+        raise UserError(f"{folder}: cannot be written ({reason})") from error
     except ValueError as error:  # pooch raises it for a wrong digest
         raise UserError(
             f"{address}: gives another file than {wanted.name} of sha256 {wanted.sha256[:12]}; it was not kept"

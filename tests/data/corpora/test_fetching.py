@@ -1,7 +1,9 @@
 """Corpora are fetched whole or not at all, from where their cards say, against a server on this machine."""
 
+import errno
 import hashlib
 import io
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -233,3 +235,14 @@ def test_what_may_not_be_fetched_says_in_one_line_who_has_it(name: str, tmp_path
     )
     assert any(where in said for where in ("catalog.ldc.upenn.edu", "trec.nist.gov", "ai.stanford.edu"))
     assert f"({card.obtain}; allowed: --data-dir DIR, where DIR" in refusal("data", "check", name)
+
+
+def test_a_folder_that_may_not_be_made_is_told_with_the_reason(
+    card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(os, "makedirs", refuse)
+    answer = typed(*fetch(tmp_path))
+    assert answer.error.endswith(f"{tmp_path / card.folder}: cannot be written (Permission denied)\n")
