@@ -20,7 +20,12 @@ _USER = re.compile(r"(:/{1,2})(?![/\s])\S*@")
 """Matches the part of an address before its host: a user, a password or a token. An address that was used as a path has
 one slash instead of two."""
 
-_ARGUMENT = re.compile(r"((?:password|passwd|token|secret|api_?key|access_?key)\w*=)[^&\s]+", re.IGNORECASE)
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?=[,;:)\]}'\"]*(?:[&\s]|$))"
+
+_TOKEN = rf"token(?!s)(?!_\w+={_NUMBER})"
+"""Matches a token that admits someone. Not one of a text: ``max_tokens=512``, ``token_dropout=0.1``."""
+
+_ARGUMENT = re.compile(rf"((?:password|passwd|{_TOKEN}|secret|api_?key|access_?key)\w*=)[^&\s]+", re.IGNORECASE)
 
 _AUTHORIZATION = re.compile(r"\b(Basic|Bearer) [\w+/=.~-]{6,}")
 
