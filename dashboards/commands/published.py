@@ -98,7 +98,9 @@ def _files_of_ablation(report: Report) -> dict[str, str]:
 
 
 def _drawn(pictures: Sequence[Picture]) -> dict[str, str]:
-    return {f"pictures/{_as_name(each.heading)}.svg": each.svg for each in pictures if each.svg}
+    """The pictures that could be drawn, by file name. Two pictures may have the same heading, so names are numbered."""
+    numbered = enumerate(pictures, 1)
+    return {f"pictures/{place}-{_as_name(each.heading)}.svg": each.svg for place, each in numbered if each.svg}
 
 
 def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
@@ -169,4 +171,5 @@ def _calls(folder: StudyFolder, trial: TrialRecord) -> Sequence[int]:
 
 
 def _as_name(heading: str) -> str:
-    return re.sub(r"\W+", "-", heading.lower()).strip("-")
+    """The heading as a part of a file name, cut to 200 bytes, since file names have at most 255."""
+    return re.sub(r"\W+", "-", heading.lower()).encode()[:200].decode(errors="ignore").strip("-")

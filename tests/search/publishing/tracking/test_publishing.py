@@ -27,8 +27,11 @@ import yaml
 
 import skipstack
 from skipstack.dashboards.cli import main
+from skipstack.dashboards.commands import published as command
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.commands.report import report
+from skipstack.dashboards.formats.page import Page as PageOfReport
+from skipstack.dashboards.formats.page import Picture, Report, Sentence
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api import run as running
@@ -167,6 +170,22 @@ def test_the_notes_are_the_reports_and_the_files_are_there(uri: str, folder: Pat
     drawn = client.list_artifacts(run_id, "pictures")
     assert len(drawn) > 3
     assert all(file.path.endswith(".svg") and file.file_size for file in drawn)
+
+
+def test_each_picture_has_a_file_whose_name_a_disk_takes(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the study's title is, and although two reports head a picture in the same way."""
+    heading = f"{'层数与宽度' * 40}: confirmed on test"
+    drawn = (Picture(heading, "", "<svg>1</svg>"), Picture("Why", "not drawn"), Picture(heading, "", "<svg>2</svg>"))
+    made_up = Report(page=PageOfReport(heading, ((Sentence("It helps."),),)), content={}, pictures=lambda: drawn)
+    monkeypatch.setattr(command, "confirmed_tables", lambda _: [])
+    monkeypatch.setattr(command, "whole_report", lambda *_: made_up)
+    made = published(read_study(folder), StudyFolder(folder)).files[None, None]
+    for name, content in made.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    assert sorted(file.read_text() for file in (tmp_path / "pictures").iterdir()) == ["<svg>1</svg>", "<svg>2</svg>"]
 
 
 BESIDE = {
