@@ -78,8 +78,11 @@ def fill_own(
 
 
 def _scores(trial: TrialRecord, epoch: int) -> dict[str, dict[str, float]]:
-    """Return the finite metrics that each function call reported at an epoch, by call and metric name."""
-    report = trial.reports[epoch - 1]
+    """Return the finite metrics that each function call reported at an epoch, by call and metric name. If seeds race,
+    the calls report once, and ``trial.best`` joins their reports.
+    """
+    report = trial.best if trial.raced else trial.reports[epoch - 1]
+    assert report is not None, "a trial with a score has a best report"
     scores: dict[str, dict[str, float]] = {trial.replicates.words(call): {} for call in trial.seeds}
     for name, values in report.metrics.items():
         for call, value in zip(trial.seeds, values, strict=True):

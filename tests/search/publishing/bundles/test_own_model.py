@@ -189,3 +189,15 @@ def test_the_card_says_what_epoch_and_which_other_was_the_best(tmp_path: Path) -
     model = load_own(path)
     assert (model.provenance.call, model.provenance.epoch) == ("seed 0", 2), "5 beside 1 at the best epoch"
     assert "with which no model was given" not in model.card
+
+
+def test_where_seeds_race_it_has_the_scores_of_all_of_them(tmp_path: Path) -> None:
+    race = {**LINE["search"], "scheduler": {"kind": "asha", "resource": "seeds", "grace": 1, "reduction": 2}}
+    folder = open_function(tmp_path / "study", pickling, {**LINE, "search": race}, trials=1, seeds=4, epochs=1)
+    record = run_function(folder, pickling)
+    [path] = export_bundles(record, folder, tmp_path / "bundle", best=1, trial=None, device="cpu")
+    model = load_own(path)
+    assert (model.provenance.call, model.provenance.epoch, model.provenance.best_epoch) == ("seed 3", 1, 1)
+    assert model.scores == {
+        f"seed {seed}": {"dev_score": pytest.approx(seed - model.values["x"]), "test_score": 0.5} for seed in range(4)
+    }
