@@ -37,6 +37,9 @@ Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
 NOTE: Final = "mlflow.note.content"
 """The tag with a run's description, which a user or the published report may have changed."""
 
+USER_NOTE: Final = "skipstack.note"
+"""The tag with the note that a user wrote by ``skipstack note``. A later note replaces it."""
+
 MEGABYTE: Final = 1e6
 """The number of bytes in a megabyte, as MLflow defines it."""
 

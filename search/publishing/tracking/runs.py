@@ -48,6 +48,7 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.publishing.tracking.entry import (
     ROW,
+    USER_NOTE,
     Entry,
     RunKey,
     as_file,
@@ -163,7 +164,7 @@ class ExpectedRuns:
             case Shortened():
                 self._entry().tags["skipstack.shortened"] = f"to {counted(event.trials, 'trial')}{_why(event)}"
             case Noted():
-                self._entry(event.trial).tags["skipstack.note"] = event.text[:LONGEST]
+                self._entry(event.trial).tags[USER_NOTE] = event.text[:LONGEST]
             case Renamed():
                 entry = self._entry()
                 entry.name = event.title[:LONGEST_NAME]

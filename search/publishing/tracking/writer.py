@@ -13,6 +13,7 @@ from skipstack.search.publishing.tracking.client import connected, own_run, put,
 from skipstack.search.publishing.tracking.entry import (
     NOTE,
     STUDY,
+    USER_NOTE,
     CorpusOfRun,
     Entry,
     RunKey,
@@ -324,8 +325,12 @@ def _had(run: "Run") -> _Had:
 
 
 def _leave_out_names(entry: Entry, had: _Had) -> None:
-    """Remove from an entry the content that a finished run has under the same name. Values are not compared."""
-    entry.tags = {name: value for name, value in entry.tags.items() if f"tag {name}" not in had.names}
+    """Remove from an entry the content that a finished run has under the same name. Values are not compared. A user's
+    note stays, since it may replace an earlier one.
+    """
+    entry.tags = {
+        name: value for name, value in entry.tags.items() if name == USER_NOTE or f"tag {name}" not in had.names
+    }
     entry.params = {name: value for name, value in entry.params.items() if f"param {name}" not in had.names}
     entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
     entry.status, entry.log = None, False

@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 
 import skipstack
-from skipstack.search.ledger.events import Event, Proposed, StudyOpened
+from skipstack.search.ledger.events import Event, Noted, Proposed, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking import recording, retry_loop, writer
+from skipstack.search.publishing.tracking.entry import USER_NOTE
 from skipstack.search.publishing.tracking.private_store import lay_tables
 from skipstack.search.publishing.tracking.runs import study_id
 from skipstack.search.study.config import StudyConfig
@@ -307,6 +308,14 @@ def test_it_does_not_matter_how_the_events_are_gathered(uri: str, events: list[E
     assert tracker.close() is None
     assert write(uri, later) is None
     assert content(uri, events) == content(uri, later)
+
+
+def test_a_note_on_a_trial_that_has_ended_replaces_the_one_before(uri: str, events: list[Event]) -> None:
+    for number, text in enumerate(["noisy", "seed 1 alone", ""]):
+        events.append(Noted(time=3000.0 + number, trial=0, text=text))
+        assert write(uri, events) is None
+        (trial,) = search(uri, events, " AND tags.`skipstack.trial` = '0'")
+        assert trial.data.tags[USER_NOTE] == text
 
 
 def test_writing_a_study_again_writes_nothing(uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch) -> None:
