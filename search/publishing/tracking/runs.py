@@ -87,6 +87,7 @@ class ExpectedRuns:
         self.study_id: str = "" if of is None else of.study_id
         self._code_version = ""
         self._source: dict[str, str] = {}
+        self._titles: list[str] = []  # all former titles, since a store may have any of them
         self._ended = 0
         self._further: dict[int, list[RowComparison]] = {}
         self._best: TrialRecord | None = None
@@ -108,7 +109,8 @@ class ExpectedRuns:
                 event.ablation, ExpectedRuns(self._between, of=self, number=event.ablation)
             ).apply(event.event)
             return
-        earlier = self.record.study.title if isinstance(event, Renamed) else ""
+        if isinstance(event, Renamed):
+            self._titles.append(self.record.study.title[:LONGEST_NAME])
         self.record.apply(event)
         time = _milliseconds(event.time)
         match event:
@@ -168,7 +170,7 @@ class ExpectedRuns:
             case Renamed():
                 entry = self._entry()
                 entry.name = event.title[:LONGEST_NAME]
-                entry.formerly = entry.formerly or (earlier[:LONGEST_NAME],)
+                entry.formerly = tuple(dict.fromkeys(title for title in self._titles if title != entry.name))
             case Finished():
                 entry = self._entry()
                 entry.status, entry.end = "FINISHED", time

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import skipstack
-from skipstack.search.ledger.events import Event, Noted, Proposed, StudyOpened
+from skipstack.search.ledger.events import Event, Noted, Proposed, Renamed, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking import recording, retry_loop, writer
 from skipstack.search.publishing.tracking.entry import USER_NOTE
@@ -316,6 +316,14 @@ def test_a_note_on_a_trial_that_has_ended_replaces_the_one_before(uri: str, even
         assert write(uri, events) is None
         (trial,) = search(uri, events, " AND tags.`skipstack.trial` = '0'")
         assert trial.data.tags[USER_NOTE] == text
+
+
+def test_sync_shows_the_last_title_whichever_the_store_has(uri: str, events: list[Event]) -> None:
+    for number, title in enumerate(["Depths of May", "Depths of June", "depths"]):
+        events.append(Renamed(time=3000.0 + number, title=title))
+        assert write(uri, events, compare=True) is None
+        (study,) = search(uri, events, " AND tags.`skipstack.kind` = 'study'")
+        assert study.info.run_name == title
 
 
 def test_writing_a_study_again_writes_nothing(uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch) -> None:

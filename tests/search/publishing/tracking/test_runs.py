@@ -328,7 +328,7 @@ def is_end(event: Event, trial: int) -> bool:
     return isinstance(event, Ended) and event.trial == trial
 
 
-def test_notes_are_tags_and_the_last_title_is_the_run_s_name_in_place_of_the_first() -> None:
+def test_notes_are_tags_and_the_last_title_is_the_run_s_name_in_place_of_those_before() -> None:
     events = list(history())
     notes = [
         Noted(time=9e9, text="to repeat"),
@@ -346,4 +346,4 @@ def test_notes_are_tags_and_the_last_title_is_the_run_s_name_in_place_of_the_fir
     study, trial = runs.pending[None, None], runs.pending[None, 0]
     assert study.tags["skipstack.note"] == "to repeat"
     assert trial.tags["skipstack.note"] == "noisy"
-    assert (study.name, study.formerly) == ("Second warm-up", (first,))
+    assert (study.name, study.formerly) == ("Second warm-up", (first, "Warm-up"))
