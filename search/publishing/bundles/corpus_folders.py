@@ -30,13 +30,22 @@ def check_file(path: Path, what: str, name: str, folders: Sequence[Path]) -> Pat
     ``folders``. ``what``: the role of the file, for the message, such as ``train``. ``name``: the file's path in the
     bundle's config. Relative paths start at the first of ``folders``.
     """
-    file = Path(os.path.normpath(folders[0].resolve() / name))
-    if not any(file.is_relative_to(folder.resolve()) for folder in folders):
+    place = folders[0].resolve() / name
+    if "\0" in name or not any(_lies_in(place, folder) for folder in folders):
         raise UserError(
             f"{path}: {what}: got {name}, outside of {', '.join(map(str, folders))} "
             "(allowed: files under --data-dir, which may be given more than once)"
         )
-    return file
+    return place
+
+
+def _lies_in(file: Path, folder: Path) -> bool:
+    """Whether a file lies in a folder, by its path or by the path that its links lead to. Links in the folder are the
+    user's, who may keep files elsewhere. After a link, though, ``..`` leads to where the user may have no link.
+    """
+    real = folder.resolve()
+    by_path = ".." not in file.parts and any(file.is_relative_to(each) for each in (folder.absolute(), real))
+    return by_path or Path(os.path.realpath(file)).is_relative_to(real)
 
 
 def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.publishing.bundles.bundle import load_bundle
+from skipstack.search.publishing.bundles.corpus_folders import check_file
 from skipstack.search.publishing.bundles.export import chosen_trials, export_bundle
 from skipstack.search.publishing.bundles.files import CARD, FILES, MANIFEST, WEIGHTS, pack, parsed, seal
 from skipstack.search.study.record.folder import StudyFolder
@@ -293,6 +294,27 @@ def test_verifying_reads_no_file_outside_of_the_folder_it_is_given(path: str, bu
     resealed(bundle, "config.json", "data.corpus.dev", ["dev.tsv", path])
     refused(bundle, f"dev: got {path}, outside of ", "verify")
     assert typed("predict", bundle, stdin=TEXT).code == 0, "which reads no corpus"
+
+
+def test_a_corpus_is_in_a_folder_by_its_path_as_given_or_without_links(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    for folder in (real, link):
+        for name in (f"{link}/train.tsv", f"{real}/train.tsv", f"{real}/*.tsv", "train.tsv", "deep/../train.tsv"):
+            check_file(Path("bundle"), "train", name, [folder])
+
+
+@pytest.mark.parametrize("name", ["{outside}", "deep/../outside.tsv", "{real}/deep/../outside.tsv", "{outside}\0"])
+def test_a_path_leads_out_of_a_folder_neither_by_a_link_nor_by_dots_after_one(name: str, tmp_path: Path) -> None:
+    """The folder has a link ``deep``, above whose goal is no folder of the user's."""
+    real, outside = tmp_path / "real", tmp_path / "elsewhere/outside.tsv"
+    (outside.parent / "below").mkdir(parents=True)
+    real.mkdir()
+    (real / "deep").symlink_to(outside.parent / "below")
+    outside.touch()
+    with pytest.raises(UserError, match="outside of"):
+        check_file(Path("bundle"), "train", name.format(outside=outside, real=real), [real])
 
 
 def test_verifying_generates_no_corpus_without_end(bundle: Path) -> None:
