@@ -80,7 +80,7 @@ def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
     for text in addresses:
         with told(text, uri):
             client = connected(uri)
-            folder = _received(client, _run(client, text), to, uri)
+            folder = _received(client, _run(client, text), Path(mkdtemp(dir=to)), uri)
         if folder is None:
             raise UserError(
                 f"{text}: the run has no {LEDGER} (allowed: a study that runs or ran with this store; `skipstack sync "
@@ -91,18 +91,28 @@ def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
 
 
 def fetch_all(uri: str, to: Path) -> dict[str, Path]:
-    """Read all studies of the store at ``uri`` into new folders in ``to``. Returns the folders by address. Raises
-    UserError if the store does not answer.
+    """Read all studies of the store at ``uri`` into new folders in ``to``. Returns the folders by address. A study
+    whose copy is damaged or out of reach has a folder, too, which whoever reads it refuses. Raises UserError if the
+    store does not answer, or if none of its studies can be read.
     """
     with told(STUDY, uri):
         client = connected(uri)
         runs = sorted(_studies(client), key=lambda run: -(run.info.start_time or 0))
         names = Counter(run.data.params.get("study") for run in runs)
-        found = {}
+        found: dict[str, Path] = {}
+        troubles: list[Exception] = []
         for run in runs:
             name = run.data.params.get("study")
-            if (folder := _received(client, run, to, uri)) is not None:
+            empty = Path(mkdtemp(dir=to))
+            try:
+                folder = _received(client, run, empty, uri)
+            except Exception as error:  # noqa: BLE001 (one study must not keep the others from being shown)
+                folder = empty
+                troubles.append(error)
+            if folder is not None:
                 found[f"{STUDY}{name if names[name] == 1 else run.data.tags['skipstack.study']}"] = folder
+        if troubles and len(troubles) == len(found):
+            raise troubles[0]
     return found
 
 
@@ -125,8 +135,8 @@ def _store(text: str, tracking_uri: str | None) -> str:
     return uri
 
 
-def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | None:
-    """Read the ledger of a study into a new folder in ``to``, and return the folder. ``run``: the study's own run.
+def _received(client: "MlflowClient", run: "Run", folder: Path, uri: str) -> Path | None:
+    """Read the ledger of a study into the empty ``folder``, and return the folder. ``run``: the study's own run.
 
     If the store is a file in the study's folder, it has no copy of the ledger, and the study's folder is returned. None
     if there is neither a copy nor such a folder.
@@ -135,7 +145,6 @@ def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | 
     if not files & LEDGERS.keys():
         return _own_folder(run, uri)
     name, first = next((name, first) for name, first in LEDGERS.items() if name in files)
-    folder = Path(mkdtemp(dir=to))
     ledger = StudyFolder(folder).ledger
     ledger.mkdir()
     Path(client.download_artifacts(run.info.run_id, name, str(folder))).rename(ledger / first)
