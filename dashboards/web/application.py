@@ -170,11 +170,12 @@ def _json(data: Mapping[str, Any]) -> Response:
 
 async def _events(path: Path, sections: Sequence[Section]) -> AsyncIterator[str]:
     """Yield an event with the key of each section that is out of date, no more often than the section's ``every``
-    allows. At the end of the study, or once it is deleted, yield all keys again, and then the event ``over``.
+    allows. At the end of the study, or once it is deleted, yield all keys again, and then the event ``over``. If the
+    study had ended before, yield the keys of all sections that the page shows, and ``over``, at once.
     """
     live = [section for section in sections if await run_in_threadpool(section.every) is not None]
     seen = await run_in_threadpool(_versions, path, live)
-    sent, over = dict.fromkeys(seen, time.monotonic()), False
+    sent, over = dict.fromkeys(seen, time.monotonic()), not live
     with suppress(UserError):  # the study was deleted, or is damaged: the sections show it
         while not over:
             await asyncio.sleep(LOOK)
@@ -188,7 +189,7 @@ async def _events(path: Path, sections: Sequence[Section]) -> AsyncIterator[str]
                 if pace is not None and time.monotonic() - sent[key] >= pace:
                     yield f"data: {key}\n\n"
                     sent[key], seen[key] = time.monotonic(), versions[key]
-    for section in live:
+    for section in live or [each for each in sections if each.when != "opened"]:
         yield f"data: {section.key}\n\n"
     yield "event: over\ndata: over\n\n"
 

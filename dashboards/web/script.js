@@ -147,10 +147,20 @@ function prepare(part) {
 function follow() {
   if (!body.dataset.events) return;
   const events = new EventSource(body.dataset.events);
+  const outdated = (section) => {
+    if (document.hidden) section.stale = true;
+    else refresh(section, addressOf(section.id));
+  };
   events.onmessage = ({ data }) => {
     const section = document.getElementById(data);
-    if (section && !document.hidden) refresh(section, addressOf(data));
-    else if (section) section.stale = true;
+    if (section) outdated(section);
+  };
+  let connected = false;
+  events.onopen = () => {
+    // After a lost connection, events may have been missed. A form keeps what the reader has typed.
+    const sections = connected ? [...document.querySelectorAll("main > section")] : [];
+    sections.filter((section) => !section.querySelector("form")).forEach(outdated);
+    connected = true;
   };
   events.addEventListener("over", () => events.close());
   document.addEventListener("visibilitychange", () => {

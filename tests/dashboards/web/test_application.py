@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import shutil
+import subprocess
 from html import unescape
 from itertools import islice
 from pathlib import Path
@@ -143,6 +145,36 @@ def test_a_page_is_told_which_section_a_new_event_makes_out_of_date(
         return [first, *[each async for each in stream]]
 
     assert asyncio.run(told()) == ["data: live\n\n", "data: live\n\n", "event: over\ndata: over\n\n"]
+
+
+def test_a_page_whose_study_ended_before_it_could_follow_gets_all_sections_and_the_end(runs: Path) -> None:
+    sections = [Section("charts", list), Section("report", list, when="opened"), Section("log", list, when="soon")]
+
+    async def told() -> list[str]:
+        return [each async for each in served._events(runs / "a-search", sections)]
+
+    sent = asyncio.run(asyncio.wait_for(told(), 20))
+    assert sent == ["data: charts\n\n", "data: log\n\n", "event: over\ndata: over\n\n"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript without a browser")
+def test_a_page_that_lost_its_connection_makes_what_it_missed_again() -> None:
+    """All sections but those with a form, in which the reader may have typed something."""
+    played = """
+        const fetched = [], section = (id, form) => ({ id, shown: "", querySelector: () => form });
+        const sections = [section("charts", null), section("act", {})];
+        const document = { body: { dataset: { events: "/going?follow=1" } }, hidden: false,
+            querySelectorAll: (chosen) => (chosen === "main > section" ? sections : []),
+            getElementById: (id) => sections.find((each) => each.id === id), addEventListener() {} };
+        const location = { href: "http://127.0.0.1/going" };
+        let events;
+        class EventSource { constructor() { events = this; } addEventListener() {} close() {} }
+        globalThis.fetch = async (address) => {
+            fetched.push(address.searchParams.get("section")); await new Promise(() => {}); };
+    """
+    then = "events.onopen(); fetched.push('lost'); events.onopen(); console.log(fetched.join(' '));"
+    ran = subprocess.run(["node"], input=f"{played}{served.SCRIPT}{then}", capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("lost charts\n", "")
 
 
 def test_a_page_of_a_study_that_runs_follows_it_and_one_of_a_finished_study_does_not(runs: Path) -> None:
