@@ -91,7 +91,7 @@ class OwnModel:
         to = Path(to)
         if to.exists():
             raise UserError(f"{to}: exists (allowed: a new folder for the files of the model)")
-        with refused_where_unwritable(to), source_at(self.path) as source, atomic_folder(to) as beside:
+        with source_at(self.path) as source, refused_where_unwritable(to), atomic_folder(to) as beside:
             for name, sealed in manifest_of(self.path, source).files.items():
                 if name not in OWN_FILES:
                     file = beside / name.removeprefix(f"{MODEL}/")

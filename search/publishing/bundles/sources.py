@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
+from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.study.record.folder import StudyFolder
 
@@ -21,8 +22,10 @@ WHOLE_BUNDLE: Final = "a folder or .zip that `skipstack export` made"
 
 @contextmanager
 def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
-    """Yields access to the files of the bundle at ``path``. Raises UserError if there is no readable bundle."""
-    try:
+    """Yields access to the files of the bundle at ``path``. Raises UserError if there is no readable bundle. The error
+    of a full or failing disk is raised as it is, since the disk may be another one, to which the bundle is copied.
+    """
+    with _refused_where_unreadable(path):
         if StudyFolder(path).ledger.is_dir():
             export = shlex.join(["skipstack", "export", str(path), "--best", "1", "--to", f"{path}-best"])
             raise UserError(f"{path}: a study, not a bundle (allowed: {WHOLE_BUNDLE}, as `{export}` writes it)")
@@ -32,7 +35,15 @@ def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
             yield ArchiveSource(path)
         else:
             raise UserError(f"{path}: no bundle here (allowed: {WHOLE_BUNDLE})")
+
+
+@contextmanager
+def _refused_where_unreadable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, RuntimeError) as error:  # a symbolic link to itself raises RuntimeError
+        if disk_trouble(error) is not None:
+            raise
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise UserError(f"{path}: cannot be read: {reason} (allowed: {WHOLE_BUNDLE})") from None
 
@@ -54,7 +65,9 @@ class FolderSource:
             raise UserError(f"{file}: no such file (allowed: every file of {WHOLE_BUNDLE})")
         if not file.resolve().is_relative_to(self.path.resolve()):
             raise UserError(f"{file}: leads out of the bundle (allowed: files that lie in it)")
-        with open(file, "rb", opener=_without_waiting) as opened:
+        with _refused_where_unreadable(self.path):
+            opened = open(file, "rb", opener=_without_waiting)  # noqa: SIM115 (closed by the next statement)
+        with opened:
             status = os.fstat(opened.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise UserError(f"{file}: is no ordinary file (allowed: files)")

@@ -41,7 +41,7 @@ def upgrade(path: Path) -> list[str]:
 
     Raises UserError if there is no bundle, or if the bundle is damaged. A damaged bundle is left unchanged.
     """
-    with refused_where_unwritable(path), source_at(path) as source:
+    with source_at(path) as source, refused_where_unwritable(path):
         manifest = validated(path, MANIFEST, _parsed(path, MANIFEST, source, LARGEST_MANIFEST), Manifest)
         if manifest.format >= NETWORK_FORMAT:
             return []

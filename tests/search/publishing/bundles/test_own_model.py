@@ -1,5 +1,6 @@
 """Bundles of functions' models: which model they have, and that reading one, whoever made it, runs nothing."""
 
+import errno
 import json
 import os
 import pickle
@@ -12,6 +13,7 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
+from skipstack.search.publishing.bundles import own_model
 from skipstack.search.publishing.bundles.export import export_bundles
 from skipstack.search.publishing.bundles.files import MANIFEST
 from skipstack.search.publishing.bundles.own_model import load_own
@@ -78,6 +80,21 @@ def test_reading_verifying_and_saving_run_nothing(bundle: Path) -> None:
     assert not Path("unpickled").exists()
     pickle.loads(Path("saved/tagger/model.pkl").read_bytes())  # our own: it would have been seen
     assert Path("unpickled").exists()
+
+
+def test_where_it_cannot_be_saved_the_bundle_is_not_blamed(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = skipstack.load_own(bundle)
+    Path("file").touch()
+    with pytest.raises(UserError, match=r"^file/saved: cannot be written: Not a directory"):
+        model.save("file/saved")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(own_model, "check_sealed", full)
+    with pytest.raises(OSError, match="No space left"):
+        model.save("saved")
+    assert not Path("saved").exists()
 
 
 def test_an_archive_is_the_same(study: StudyFolder, bundle: Path) -> None:

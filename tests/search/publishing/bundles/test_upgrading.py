@@ -1,5 +1,6 @@
 """Bundles of version 0.1.0 in today's format: the same files, whole at every moment; damaged ones are left alone."""
 
+import errno
 import json
 import os
 from contextlib import suppress
@@ -90,3 +91,21 @@ def _with_card(bundle: Path) -> None:
     upgrading.seal(bundle)
     manifest = json.loads((bundle / MANIFEST).read_text())
     (bundle / MANIFEST).write_text(json.dumps({**manifest, "format": 4}))
+
+
+def test_a_bundle_that_cannot_be_written_is_told_apart_from_one_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = as_it_was("asha-best", tmp_path)
+
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "mkdir", refuse)
+        with pytest.raises(UserError, match="asha-best: cannot be written: Permission denied"):
+            upgrade(bundle)
+    (bundle / "tags.json").unlink()
+    (bundle / "tags.json").mkdir()
+    with pytest.raises(UserError, match="asha-best: cannot be read: Is a directory"):
+        upgrade(bundle)
