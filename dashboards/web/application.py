@@ -89,8 +89,13 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
 
     def view_of(request: Request) -> View:
         query = {name: tuple(request.query_params.getlist(name)) for name in request.query_params}
-        acts = may_act(request, token) and query.get("study", ("",))[-1] not in received
-        return View(request.url.path, {**studies_below(folders), **received}, query, acts=acts)
+        view = View(request.url.path, {**studies_below(folders), **received}, query)
+        return replace(view, acts=may_act(request, token) and not is_received(view))
+
+    def is_received(view: View) -> bool:
+        with suppress(UserError):  # of a page without a study
+            return view.study in received
+        return False
 
     def page(request: Request) -> Response:
         view = view_of(request)

@@ -114,6 +114,9 @@ def test_without_the_token_from_elsewhere_or_for_another_study_nothing_changes(r
     assert client.post(ACT, {"study": "nobody", **given}, **COOKIE).status == 400
     alone = Client(running / "trials", {"mlflow:copy": running})  # an address may leave out the name of the only study
     assert alone.post(ACT, given, **COOKIE).status == 403
+    for address in (GOING, f"{GOING}?study=mlflow%3Acopy", f"{TRIAL}?trial={unfinished(running)}"):
+        assert 'class="request"' not in alone.get(address, **COOKIE).text
+    assert 'class="request"' in client.get(f"{GOING}?study={running}", **COOKIE).text
     assert client.get(f"{ACT}?{urlencode(own)}", **COOKIE).status == 405
     assert not waiting(running)
     assert '<form class="request"' not in client.get(f"{GOING}?study={running}").text
