@@ -2,8 +2,9 @@
 
 Each axis becomes a parameter; a trial has the parameters of its active axes. A completed trial becomes COMPLETE, and a
 trial that the scheduler stopped becomes PRUNED. Both have the values by which trials are ranked. A trial that diverged,
-failed, or lacks a finite value becomes FAIL. A running or paused trial becomes RUNNING. Intermediate values are the
-mean dev scores by epoch. If seeds race, the only one is the joint score, with the number of seeds as its step.
+failed, or lacks a finite value becomes FAIL. A running or paused trial becomes RUNNING, and one that was only proposed
+WAITING. Intermediate values are the mean dev scores by epoch. If seeds race, the only one is the joint score, with the
+number of seeds as its step.
 """
 
 import math
@@ -103,7 +104,7 @@ def _tell_names(study: Study, names: list[str]) -> None:
 
 def _trial(record: StudyRecord, trial: TrialRecord, axes: "Mapping[str, _Axis]", times: "_Times") -> FrozenTrial:
     own = record.measure.score
-    state = _state(trial)
+    state = _state(trial, times)
     values = None
     if trial.score is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
         sought = record.study.search.further
@@ -128,9 +129,9 @@ def _trial(record: StudyRecord, trial: TrialRecord, axes: "Mapping[str, _Axis]",
     )
 
 
-def _state(trial: TrialRecord) -> TrialState:
+def _state(trial: TrialRecord, times: "_Times") -> TrialState:
     if trial.reason is None:
-        return TrialState.RUNNING
+        return TrialState.RUNNING if trial.number in times.started else TrialState.WAITING
     if trial.reason in SCORELESS or trial.score is None:
         return TrialState.FAIL
     return TrialState.COMPLETE if trial.reason == "completed" else TrialState.PRUNED

@@ -172,7 +172,7 @@ def _run(client: "MlflowClient", text: str) -> "Run":
     """Find the run of the study at the address ``text``. Raises UserError if there is not exactly one such study."""
     if text.startswith(RUN):
         run = client.get_run(text.removeprefix(RUN).strip("/"))
-        for _ in range(2):  # the ancestors of an ablation's trial are the ablation and the study
+        for _ in range(3):  # above a call may be a trial, above that an ablation, and above that the study
             above = run.data.tags.get("mlflow.parentRunId")
             run = run if above is None else client.get_run(above)
         return run

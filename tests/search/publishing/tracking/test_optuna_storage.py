@@ -172,3 +172,11 @@ def test_the_command_writes_a_study_of_the_version_before(tmp_path: Path) -> Non
     assert "already" in refusal("export", folder, "--optuna", uri)
     assert "--optuna excludes" in refusal("export", folder, "--optuna", uri, "--best", 1)
     assert "got none of --to, --optuna and --study" in refusal("export", folder)
+
+
+def test_a_trial_that_was_proposed_when_the_study_was_killed_waits(tmp_path: Path) -> None:
+    events = list(history(study(trials=4), seed=1))
+    place = next(place for place, event in enumerate(events) if isinstance(event, Proposed) and event.trial == 1)
+    killed = events[: place + 1]
+    found = read_back(killed, f"sqlite:///{tmp_path}/optuna.db")
+    assert [(trial.state, trial.datetime_start) for trial in found.trials][1:] == [(TrialState.WAITING, None)]

@@ -11,7 +11,7 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking import reading
-from skipstack.search.publishing.tracking.reading import fetch_all
+from skipstack.search.publishing.tracking.reading import fetch, fetch_all
 from skipstack.search.publishing.tracking.writer import LEDGER
 from skipstack.search.study.record.reading import read_study
 from tests.search.publishing.tracking.studies import history
@@ -19,9 +19,12 @@ from tests.search.publishing.tracking.studies import history
 
 @dataclass
 class Store:
-    """A client of MLflow's. ``copies``: the copy of each study's ledger, by the study's name; None is out of reach."""
+    """A client of MLflow's. ``copies``: the copy of each study's ledger, by the study's name; None is out of reach.
+    ``parents``: the run above a run, by the ids of both; a study's id is its name.
+    """
 
     copies: Mapping[str, bytes | None] = field(default_factory=dict)
+    parents: Mapping[str, str] = field(default_factory=dict)
 
     def search_experiments(self) -> list[Any]:
         return [SimpleNamespace(experiment_id="1")]
@@ -31,8 +34,12 @@ class Store:
 
     def run(self, run_id: str) -> Any:
         tags = {"skipstack.kind": "study", "skipstack.study": run_id}
+        if run_id in self.parents:
+            tags = {"mlflow.parentRunId": self.parents[run_id]}
         info = SimpleNamespace(run_id=run_id, start_time=1)
         return SimpleNamespace(info=info, data=SimpleNamespace(tags=tags, params={"study": run_id}))
+
+    get_run = run
 
     def list_artifacts(self, run_id: str) -> list[Any]:
         if self.copies[run_id] is None:
@@ -73,3 +80,13 @@ def test_a_store_whose_artifacts_are_all_out_of_reach_is_refused(
     monkeypatch.setattr(reading, "connected", lambda _: Store({"one": None, "other": None}))
     with pytest.raises(UserError, match="no such bucket"):
         fetch_all("http://store", tmp_path)
+
+
+@pytest.mark.parametrize("run", ["study", "trial", "call", "ablation", "row", "call of a row"])
+def test_a_study_is_found_by_each_of_its_runs(
+    run: str, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parents = {"trial": "study", "call": "trial", "ablation": "study", "row": "ablation", "call of a row": "row"}
+    monkeypatch.setattr(reading, "connected", lambda _: Store({"study": whole}, parents))
+    (found,) = fetch([f"runs:/{run}"], "http://store", tmp_path).values()
+    assert len(read_study(found).trials) == 5
