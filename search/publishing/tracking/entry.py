@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.events import Placed, Usage
-from skipstack.search.publishing.tracking.names import LONGEST, stored_value
+from skipstack.search.publishing.tracking.names import LONGEST, LONGEST_NAME, stored_value
 from skipstack.search.study.code_version import code_version
 from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.short_names import names_by_path, value_name
@@ -78,7 +78,10 @@ class Entry:
     end: int | None = None
 
     def fit(self) -> None:
-        """Change the texts of the tags and parameters so that every store accepts them."""
+        """Change the names of the run and the texts of the tags and parameters so that every store accepts them."""
+        self.name = self.name[:LONGEST_NAME]
+        former = dict.fromkeys(name[:LONGEST_NAME] for name in self.formerly)
+        self.formerly = tuple(name for name in former if name != self.name)
         self.tags = {name: stored_value(value) for name, value in self.tags.items()}
         self.params = {name: stored_value(value) for name, value in self.params.items()}
 

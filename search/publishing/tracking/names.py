@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 LONGEST_NAME: Final = 200
-"""The maximum length of a name before digits are appended. MLflow accepts 250 characters, including a lane's seed."""
+"""The maximum length of the name of a run, and of any other name before digits are appended. MLflow accepts 250
+characters, including a lane's seed.
+"""
 
 LONGEST: Final = 6000
 """The maximum number of characters of a value. MLflow accepts 6000 in a parameter and 8000 in a tag."""

@@ -110,7 +110,7 @@ class ExpectedRuns:
             ).apply(event.event)
             return
         if isinstance(event, Renamed):
-            self._titles.append(self.record.study.title[:LONGEST_NAME])
+            self._titles.append(self.record.study.title)
         self.record.apply(event)
         time = _milliseconds(event.time)
         match event:
@@ -169,8 +169,7 @@ class ExpectedRuns:
                 self._entry(event.trial).tags[USER_NOTE] = event.text[:LONGEST]
             case Renamed():
                 entry = self._entry()
-                entry.name = event.title[:LONGEST_NAME]
-                entry.formerly = tuple(dict.fromkeys(title for title in self._titles if title != entry.name))
+                entry.name, entry.formerly = event.title, tuple(self._titles)
             case Finished():
                 entry = self._entry()
                 entry.status, entry.end = "FINISHED", time
@@ -184,7 +183,7 @@ class ExpectedRuns:
         self.study_id = self.study_id or study_id(event)
         self._code_version = event.code_version
         entry = self._entry()
-        entry.name, entry.start = study.title[:LONGEST_NAME], _milliseconds(event.time)
+        entry.name, entry.start = study.title, _milliseconds(event.time)
         entry.params = {
             "study": study.name,
             "proposer": search.proposer.kind,

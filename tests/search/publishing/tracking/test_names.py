@@ -12,6 +12,7 @@ from mlflow.utils import validation
 
 from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.publishing.tracking.entry import Entry
 from skipstack.search.publishing.tracking.names import renamed, stored_name
 from skipstack.search.publishing.tracking.reading import fetch
 from skipstack.search.publishing.tracking.runs import ExpectedRuns, given_names
@@ -141,6 +142,16 @@ def test_values_of_any_text_and_size_are_taken(store: Path) -> None:
         for text in (*entry.tags.values(), *entry.params.values()):
             assert "\0" not in text
             text.encode()
+
+
+def test_names_of_runs_fit_a_column_of_250_characters_and_former_ones_are_cut_alike() -> None:
+    """PostgreSQL refuses longer ones; a value of an axis, and so the name of an ablation's row, may have any length."""
+    stem = "depth 5 beside 1: " * 20
+    entry = Entry(name=f"{stem}winner", formerly=("ablation 1, trial 3", f"{stem}base", "x" * 300))
+    entry.fit()
+    assert len(entry.name) <= 250
+    assert stem.startswith(entry.name)
+    assert entry.formerly == ("ablation 1, trial 3", "x" * len(entry.name))
 
 
 def hill(config: dict[str, float], report: Callable[..., None]) -> None:
