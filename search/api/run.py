@@ -195,6 +195,8 @@ class Run:
             execution.say(summary(earlier))
         for line in () if before.suggested is None else tried_first(before.suggested):
             execution.say(line)
+        for number in range(1, self.ablation or 1):  # one that was killed as it ended left its files
+            delete_all_but_logs(StudyFolder(folder.path, number))
         self._begin_publishing()
         retention = Retention(folder, lambda: driver.record)
         goes_on = partial(_goes_on, execution)

@@ -9,8 +9,10 @@ from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
 from skipstack.search.execution.driver.faults import StudyGoneError
 from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.task import EpochResult
-from tests.search.toy import ToyWorker, open_toy, toy_study
+from tests.search.analysis.ablation.toys import beginning, grid_search, made, run_ablation
+from tests.search.toy import KeepingWorker, ToyWorker, open_toy, toy_study
 
 PUBLISH = Run.publish
 """The method itself: while tests run, another one stands in its place, which publishes nothing."""
@@ -71,3 +73,14 @@ def test_a_study_that_is_moved_before_its_report_is_published_is_gone_and_can_be
     (tmp_path / "study").rename(tmp_path / "elsewhere")
     with pytest.raises(StudyGoneError, match="moved or deleted before its report was in MLflow"):
         PUBLISH(over, lambda *_: pytest.fail("nothing can be made of it"))
+
+
+def test_what_an_ablation_left_that_was_killed_as_it_ended_is_deleted_with_the_next(tmp_path: Path) -> None:
+    path = grid_search(tmp_path / "study", {"model.stack.depth": {"choice": [1, 3]}})
+    run_ablation(path, 1, beginning(path, made(path)), worker=KeepingWorker)  # the driver alone, as if killed after it
+    assert list((path / "ablations/1").rglob("best*"))
+    log = StudyFolder(path, 1).log(0)
+    log.write_text("said by trial 0")
+    own, execution, engine = StudyFolder(path, 2), Execution(engine="serial"), SerialEngine(ToyWorker)
+    Run(own, execution, engine, resuming=False, first=beginning(path, made(path)), ablation=2).finish()
+    assert [file for file in (path / "ablations").rglob("*") if file.is_file()] == [log]
