@@ -81,7 +81,7 @@ def prepare_next_part(path: Path, *, code: Sequence[Path] = ()) -> PreparedAblat
     if that last part is not finished, or if no part follows it.
 
     ``path``: the study's folder. ``code``: as in ``prepare_ablation``. Raises UserError as ``read_study``,
-    ``load_constraints``, ``load_code``, ``first_events`` and ``next_part`` do.
+    ``load_constraints``, ``load_code`` and ``first_events`` do.
     """
     if (last := last_ablation(path)) is None or not last.may_go_on:
         return None

@@ -13,6 +13,7 @@ from skipstack.dashboards.reports.wording import NONE, duration
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import winners_in_words
+from skipstack.search.analysis.ablation.retuning import are_tuned
 from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.confirmation.rounds import decisions
@@ -92,6 +93,12 @@ def _design(plan: AblationPlanned, record: StudyRecord) -> Iterator[str]:
             f"Before the comparison, each row was tuned again over {axes} with {trials}, in {duration(seconds)} for "
             "all rows."
         )
+        if record.arms and not are_tuned(record.arms):
+            scored = sum(bool(arm.ranked()) for arm in record.arms)
+            yield (
+                f"It gave {scored} of {counted(len(record.arms), 'row')} a score, so all are compared at their values "
+                "before it."
+            )
     if plan.family:
         yield (
             f"It is ablation {plan.place} of the family {plan.family}, and has 1 / {parts_of(plan.place)} of the "

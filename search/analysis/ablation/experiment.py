@@ -132,9 +132,7 @@ def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: floa
 
 
 def tuned_experiment(record: StudyRecord, before: AblationPlanned, *, time: float) -> Experiment:
-    """Plan the comparison of the best config of each arm (the search that tuned a row). ``before``: the plan of the
-    last arm. Raises UserError as ``tuned_rows`` does.
-    """
+    """Plan the comparison of the rows after their tuning (``tuned_rows``). ``before``: the plan of the last arm."""
     tuning = before.tuning
     assert tuning is not None, "its rows were tuned again"
     config, found = tuned_rows(record, tuning)

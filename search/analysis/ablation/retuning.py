@@ -92,8 +92,11 @@ def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
     """Return the rows with the best config of each arm (the search that tuned the row), and the space that contains
     them.
 
-    Arms without a scored trial are left out. Raises UserError if fewer than two arms remain.
+    Arms without a scored trial are left out. If fewer than two arms have one (``are_tuned``), all rows have the points
+    at which their arms began.
     """
+    if not are_tuned([record.ablations[tuning.first + place] for place in range(len(tuning.arms))]):
+        return space_of_rows(record.study.space, [row.point for row in tuning.arms]), Rows(tuning.arms, ())
     found, left_out = list[ListedRow](), list[LeftOut]()
     for place, row in enumerate(tuning.arms):
         if ranked := record.ablations[tuning.first + place].ranked():
@@ -101,6 +104,13 @@ def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
             found.append(ListedRow(roles=row.roles, point={**rest, **ranked[0].point}))
         else:
             left_out += [LeftOut(role=role, why="no trial of its search has a score") for role in row.roles]
-    if len(found) < 2:
-        raise UserError(f"{len(found)} of {len(tuning.arms)} arms have a score (allowed: two or more to compare)")
     return space_of_rows(record.study.space, [row.point for row in found]), Rows(tuple(found), tuple(left_out))
+
+
+def are_tuned(searches: Iterable[StudyRecord]) -> bool:
+    """Whether rows are compared at the values that their arms found. ``searches``: the finished searches of all arms.
+
+    At least two of them need a score. With fewer, a comparison of untuned rows ends the ablation all the same, since
+    nothing else can begin in the study before it ends.
+    """
+    return sum(bool(each.ranked()) for each in searches) >= 2

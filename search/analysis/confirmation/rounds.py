@@ -41,7 +41,7 @@ class Decision:
 def next_part(record: StudyRecord, *, time: float) -> Experiment | None:
     """Plan the part that follows the last part so far of a study's last ablation: the search of the next arm, the
     comparison of all arms, or the next round of seeds. None if that last part is not finished, or if no part follows
-    it. ``time``: the time of the planning, in Unix seconds. Raises UserError as ``tuned_experiment`` does.
+    it. ``time``: the time of the planning, in Unix seconds.
     """
     last = record.ablations.get(max(record.ablations, default=0))
     if last is None or last.plan is None or not last.finished:

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import Experiment, arm_of
+from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.rounds import next_part
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.reading import read_finished, read_study
@@ -14,7 +17,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
 from tests.search.analysis.ablation.toys import beginning, grid_search, made, run_ablation
 from tests.search.statistics.simulated_retuning import PLANTED, marked
-from tests.search.toy import open_toy, run_toy, toy_study
+from tests.search.toy import FailingWorker, open_toy, run_toy, toy_study
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
 TRIALS = 5
@@ -85,6 +88,21 @@ def test_an_arm_begins_at_its_own_config_also_where_the_space_lacks_it(tmp_path:
     arm = arm_of(read_study(path), planned.plan, 0, time=2.0)
     record = run_ablation(path, arm.number, beginning(path, arm))
     assert [trial.point[RATE] for trial in record.trials.values()] == [0.02, 0.001, 0.01]
+
+
+def test_if_only_one_arm_has_a_score_all_rows_are_compared_at_their_own_values(tmp_path: Path) -> None:
+    path = grid_search(tmp_path / "study", {DEPTH: {"choice": [1, 3]}, RATE: {"choice": [0.001, 0.01]}})
+    planned = made(path, seeds=2, retune=2)
+    following: Experiment | None = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    while following is not None:  # a depth of three fails, so that the arm of the base has no score
+        run_ablation(path, following.number, beginning(path, following), worker=FailingWorker)
+        following = next_part(read_study(path), time=2.0)
+    record = read_finished(path)
+    (whole,) = whole_ablations(record).values()
+    assert [bool(own.ranked()) for own in whole.arms] == [False, True]
+    assert [trial.point for trial in whole.trials.values()] == [row.point for row in planned.plan.rows]
+    told = " ".join(render(ablated_report(whole, ablated(whole)), "text").split())
+    assert "It gave 1 of 2 rows a score, so all are compared at their values before it." in told
 
 
 @pytest.mark.parametrize(
