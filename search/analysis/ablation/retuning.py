@@ -71,14 +71,16 @@ def _is_tuned(axes: str, tuned: Sequence[str]) -> bool:
 
 def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
     """Return the space of an arm (the search that tunes a row). Its base is the config of the row, at which the arm
-    starts. Its axes are the axes to tune that are active in this config. A choice also includes the row's value.
+    starts. Its axes are the axes to tune that are active in this config. A choice also includes the row's value. Its
+    constraints are those of all rows, without those that the study's base breaks.
     """
     start, space = tuning.arms[arm].point, Space(study)
-    base = Space(space_of_rows(study, [row.point for row in tuning.arms])).config(start)
+    rows = space_of_rows(study, [row.point for row in tuning.arms])
+    base = Space(rows).config(start)
     tuned = [axis for axis in study.axes if axis in tuning.axes and axis in start]
     kept = {axis: _with(study.axes[axis], space.domains[axis], start[axis]) for axis in tuned}
     fixed = [axis for axis in study.axes if axis not in kept]
-    config = study.model_copy(update={"base": base, "axes": kept})
+    config = study.model_copy(update={"base": base, "axes": kept, "constraints": rows.constraints})
     return without_dependents(config, base.model_dump(mode="json"), space.fields, dict.fromkeys(kept, fixed))[0]
 
 

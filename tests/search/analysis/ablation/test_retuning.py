@@ -105,6 +105,19 @@ def test_if_only_one_arm_has_a_score_all_rows_are_compared_at_their_own_values(t
     assert "It gave 1 of 2 rows a score, so all are compared at their values before it." in told
 
 
+def test_an_arm_keeps_no_constraint_that_the_base_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "study"
+    tree = toy_study(8).model_dump(mode="json")
+    tree["space"]["base"]["model"]["stack"] |= {"depth": 3}
+    tree["space"]["constraints"] = [f"{DEPTH} < 3", f"{RATE} < 0.5"]
+    run_toy(open_toy(path, StudyConfig.model_validate(tree)))
+    planned = made(path, seeds=2, retune=2)
+    for arm in range(len(planned.plan.rows)):
+        following = arm_of(read_study(path), planned.plan, arm, time=2.0)
+        assert following.study.space.constraints == (f"{RATE} < 0.5",)
+        assert len(run_ablation(path, following.number, beginning(path, following)).trials) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
