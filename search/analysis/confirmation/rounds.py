@@ -2,8 +2,8 @@
 of all tuned rows, or the next round of seeds.
 
 A row is decided once it is marked, or once it is unlikely to be marked with the largest number of seeds (``HOPELESS``).
-It then gets no further seeds. The other rows are open: the next round trains them and their references with as many new
-seeds as the next look needs.
+It then gets no further seeds, and neither does a row whose trial, or whose reference's trial, failed in a round. The
+other rows are open: the next round trains them and their references with as many new seeds as the next look needs.
 """
 
 from collections.abc import Iterator
@@ -82,15 +82,26 @@ def decisions(whole: StudyRecord) -> Iterator[tuple[RowToConfirm, ConfirmedRow, 
     """
     asked = compared_rows(whole)
     found = confirm(asked, split=split_of(whole))
-    most = max((len(trial.seeds) for trial in whole.trials.values()), default=0)
+    most = _seeds_asked(whole)
     for row, result in zip(asked, found, strict=True):
         if not row.is_reference:
             yield row, result, _decided(row, result, most)
 
 
+def _seeds_asked(whole: StudyRecord) -> int:
+    """Return the number of seeds that the last round so far was to reach. Its trials may have failed: no later round
+    would count for them (``whole_ablations``).
+    """
+    most = max((len(trial.seeds) for trial in whole.trials.values()), default=0)
+    if whole.plan is None or not whole.plan.looks:
+        return most
+    finished = sum(each.finished for each in whole.rounds)
+    return max(most, whole.plan.looks[: finished + 1][-1])
+
+
 def _decided(row: RowToConfirm, result: ConfirmedRow, most: int) -> Decision:
-    """Decide on a row. ``most``: the largest number of seeds of any row so far. A row with fewer seeds was decided in
-    an earlier round.
+    """Decide on a row. ``most``: the number of seeds that the last round so far was to reach. A row with fewer seeds
+    was decided in an earlier round, or its seeds of a round failed.
     """
     gain = result.gain
     if gain is None or not gain.parts or result.level is None:

@@ -111,6 +111,8 @@ class StudyRecord:
         """The records of the study's ablations, by their numbers."""
         self.arms: Sequence[StudyRecord] = ()
         """The searches that tuned the rows of an ablation again (``whole_ablations`` fills this in)."""
+        self.rounds: Sequence[StudyRecord] = ()
+        """The further rounds of seeds of an ablation, the earliest first (``whole_ablations`` fills this in)."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> "StudyRecord":

@@ -21,6 +21,7 @@ from skipstack.search.statistics.sequential import looks
 from skipstack.search.study.record.reading import last_ablation, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
+from skipstack.search.study.task import EpochResult
 from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
 
 AXES: dict[str, object] = {
@@ -158,6 +159,22 @@ def test_an_unfinished_round_is_finished_before_another_is_planned(tmp_path: Pat
     record = read_study(path)
     record.ablations[max(record.ablations)].finished = False
     assert next_part(record, time=4.0) is None
+
+
+def test_a_round_in_which_all_trials_fail_is_the_last(tmp_path: Path) -> None:
+    class Failing(PlantedWorker):
+        def run_epoch(self) -> EpochResult:
+            raise RuntimeError("the data are gone")
+
+    path = grid_search(tmp_path / "study", AXES)
+    planned = made(path, seeds=3, until_decided=True, at_most=20)
+    run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
+    following = next_part(read_study(path), time=4.0)
+    assert following is not None
+    run_ablation(path, following.number, beginning(path, following), worker=Failing)
+    record = read_study(path)
+    assert next_part(record, time=5.0) is None
+    assert "open" not in [decision.standing for _, _, decision in decisions(whole_ablations(record)[1])]
 
 
 def test_an_ablation_with_a_fixed_number_of_seeds_gets_no_round(tmp_path: Path) -> None:
