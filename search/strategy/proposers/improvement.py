@@ -85,18 +85,25 @@ class HypervolumeImprovement:
 def boxes(front_PK: Numbers, reference_K: Numbers) -> Numbers:
     """Cut the region above the reference that the front does not dominate into disjoint boxes. Returns the low and the
     high end of each box in each objective, of shape (B, K, 2).
+
+    The region is swept along the last objective, from level to level of the front. Between two levels its cut in the
+    other objectives stays the same. A box of a cut extends over all levels in which it recurs, so that three objectives
+    have at most 2 P + 1 boxes.
     """
     below = np.array([[[*pair] for pair in zip(reference_K, np.full(len(reference_K), np.inf), strict=True)]])
     if not len(front_PK):
         return below
     if len(reference_K) == 1:
         return np.array([[[front_PK.max(), np.inf]]])
+    front_PK = front_PK[front([tuple(values) for values in front_PK.tolist()])]
     levels = [reference_K[-1], *np.unique(front_PK[:, -1]), np.inf]
-    slabs = []
+    found, began = list[Numbers](), dict[bytes, tuple[Numbers, float]]()
     for low, high in pairwise(levels):
-        rest = boxes(front_PK[front_PK[:, -1] >= high, :-1], reference_K[:-1])
-        slabs.append(np.concatenate([rest, np.broadcast_to([low, high], (len(rest), 1, 2))], axis=1))
-    return np.concatenate(slabs)
+        rest = {box.tobytes(): box for box in boxes(front_PK[front_PK[:, -1] >= high, :-1], reference_K[:-1])}
+        found += [np.vstack([box, [since, low]]) for text, (box, since) in began.items() if text not in rest]
+        began = {text: began.get(text, (box, low)) for text, box in rest.items()}
+    found += [np.vstack([box, [since, np.inf]]) for box, since in began.values()]
+    return np.array(found)
 
 
 def _front(values_PK: Numbers, reference_K: Numbers) -> Numbers:

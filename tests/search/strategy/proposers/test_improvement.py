@@ -31,7 +31,7 @@ def test_over_cases_it_is_the_mean() -> None:
     assert math.exp(found) == pytest.approx((gaps * norm.cdf(z) + 0.4 * norm.pdf(z)).mean())
 
 
-@pytest.mark.parametrize("objectives", [1, 2, 3])
+@pytest.mark.parametrize("objectives", [1, 2, 3, 4])
 def test_boxes_cover_what_the_front_leaves_free_once(objectives: int) -> None:
     source = np.random.default_rng(objectives)
     front, reference = source.random((5, objectives)), np.full(objectives, -0.1)
@@ -40,6 +40,16 @@ def test_boxes_cover_what_the_front_leaves_free_once(objectives: int) -> None:
         inside = ((found[..., 0] < point) & (point <= found[..., 1])).all(axis=1).sum()
         free = (point > reference).all() and not (front >= point).all(axis=1).any()
         assert inside == free
+
+
+@pytest.mark.parametrize(("objectives", "most"), [(2, 21), (3, 41), (4, 120)])
+def test_boxes_are_few(objectives: int, most: int) -> None:
+    """Up to three objectives, with as few boxes as Lacour et al. (2017) have: 2 P + 1 at most. Four objectives took a
+    number of boxes that grew with the third power of P: 1,771 for these points.
+    """
+    values = np.abs(np.random.default_rng(objectives).normal(size=(20, objectives)))
+    front = values / np.linalg.norm(values, axis=1, keepdims=True)  # on a sphere, no point dominates another
+    assert len(boxes(front, np.zeros(objectives))) <= most
 
 
 @pytest.mark.parametrize("objectives", [2, 3])
