@@ -48,7 +48,7 @@ def optuna_search(study: Any) -> FinishedSearch:
                 values=each.params,
                 curve=curve or ([] if each.value is None else [each.value]),
                 began=each.datetime_start.timestamp(),
-                ended=each.datetime_complete.timestamp(),
+                ended=max(each.datetime_start, each.datetime_complete).timestamp(),  # local times: clocks are set back
                 reason=REASONS[state] if curve or each.value is not None else "failed",
                 message="" if state == "COMPLETE" else f"{state.lower()} in Optuna",
             )

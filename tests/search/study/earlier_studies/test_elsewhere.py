@@ -2,6 +2,7 @@
 
 import json
 import math
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,24 @@ def test_a_study_of_optuna_is_one_of_ours(theirs: optuna.Study, tmp_path: Path) 
     assert "which does not say seeds and rungs" in record.study.about
     assert len(study.trials()) == 30
     assert "best" in typed("report", str(tmp_path / "ours")).out
+
+
+def test_a_trial_of_optuna_in_the_hour_that_autumn_repeats_is_read(tmp_path: Path) -> None:
+    """Optuna has local times without a zone, so that such a trial may end before it begins."""
+    study = optuna.create_study()
+    drawn = {"x": optuna.distributions.FloatDistribution(-1, 1)}
+    for value, ended in ((0.1, "2025-10-26T02:58"), (0.2, "2025-10-26T02:05"), (0.3, "2025-10-26T02:20")):
+        trial = optuna.trial.create_trial(params={"x": value}, distributions=drawn, value=value)
+        began = datetime(2025, 10, 26, 2, 50 if value < 0.3 else 10)
+        trial.datetime_start, trial.datetime_complete = began, datetime.fromisoformat(ended)
+        study.add_trial(trial)
+    skipstack.from_optuna(study, out=tmp_path / "ours")
+    trials = read_study(tmp_path / "ours").trials.values()
+    assert sorted((trial.point["x"], trial.reason) for trial in trials) == [
+        (0.1, "completed"),
+        (0.2, "completed"),
+        (0.3, "completed"),
+    ]
 
 
 @pytest.mark.slow
