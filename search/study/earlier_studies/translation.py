@@ -11,7 +11,7 @@ from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.preparation import needs
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.spaces.function import ELSEWHERE, FunctionConfig
+from skipstack.spaces.function import ELSEWHERE, FunctionConfig, is_imported
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
@@ -55,16 +55,19 @@ class Translation:
 
     @staticmethod
     def _function(subject: Subject, base: FunctionConfig) -> Subject:
-        """Translate the config of a function. Raises UserError if the functions or their directions differ.
+        """Translate the config of a function. Raises UserError if the functions, their scores or the directions of
+        these differ.
 
         Functions are the same if their sources are the same. A trial of another tool has no source, and is taken to
-        have called the same function.
+        have called the same function and reported the same score.
         """
         own = base.function
         if not isinstance(subject, FunctionConfig) or subject.function.source not in (own.source, ELSEWHERE):
             raise UserError(f"got {subject.title} (allowed: {base.title}, with the same source)")
         if subject.function.direction != own.direction:
             raise UserError(f"got scores to {subject.function.direction} (allowed: {own.direction})")
+        if subject.function.score != own.score and not is_imported(subject):
+            raise UserError(f"got the score {subject.function.score} (allowed: {own.score})")
         return subject.model_copy(update={"function": base.function})
 
     def _network(self, record: StudyRecord, config: TrialConfig) -> tuple[Subject, float | None]:

@@ -530,6 +530,17 @@ def test_an_earlier_study_of_the_same_function_teaches_and_of_another_does_not(t
         open_function(tmp_path / "third", returning_early, warm)
 
 
+def test_an_earlier_study_teaches_only_about_the_score_that_it_had(tmp_path: Path) -> None:
+    def measured(config: Config, report: Report) -> None:
+        report(accuracy=config["x"], f1=-config["x"])
+
+    searched(tmp_path / "first", measured, with_search(objectives={"accuracy": "maximize"}), trials=2)
+    warm = {"proposer": "tpe", "warm_start": [str(tmp_path / "first")]}
+    open_function(tmp_path / "same", measured, with_search(**warm, objectives={"accuracy": "maximize"}))
+    with pytest.raises(UserError, match=r"got the score accuracy \(allowed: f1\)"):
+        open_function(tmp_path / "other", measured, with_search(**warm, objectives={"f1": "maximize"}))
+
+
 def test_the_ledger_of_a_function_says_no_more_than_others_do(tmp_path: Path) -> None:
     """Told again, a study is the same event by event: nothing depends on when it ran."""
     searched(tmp_path / "one", drawing, with_search(), trials=4)
