@@ -6,6 +6,7 @@ from itertools import accumulate
 from skipstack.search.strategy.schedulers.config import RungConfig
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.function import is_imported
 
 Curve = Sequence[tuple[int, float]]
 
@@ -19,12 +20,15 @@ def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
 
     A complete trial has used the full resource of a trial of ``study``. If the resource is epochs, the trial has
     trained all epochs. If it is seconds, the trial has used the scheduler's maximum of seconds, or trained all epochs.
-    If seeds race in either study, as many seeds as a trial of ``study`` has were trained to the end. A trial with
-    another number of epochs in its config is never complete, since its learning rates may depend on that number.
+    If seeds race in either study, as many seeds as a trial of ``study`` has were trained to the end. A function that
+    returned has trained all its epochs. A trial with another number of epochs in its config is never complete, since
+    its learning rates may depend on that number. But another tool records no such number: its completed trials are
+    complete.
     """
-    epochs = study.space.base.epochs
-    alike = trial.config.epochs == epochs
-    ended = len(trial.reports) >= trial.config.epochs  # if seeds race, this is the end of the first group
+    epochs, imported = study.space.base.epochs, is_imported(trial.config)
+    alike = imported or trial.config.epochs == epochs
+    returned = trial.reason == "completed" if imported else trial.returned_early
+    ended = returned or len(trial.reports) >= trial.config.epochs  # if seeds race, this is the end of the first group
     if study.search.resource == "seeds":
         score = trial.curve[-1][1] if trial.score is None else trial.score
         seeds = len(trial.seeds) if ended else 1
@@ -33,7 +37,7 @@ def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
         last = min(epochs, trial.config.epochs if ended else len(trial.reports))
         return [(last, trial.curve[-1][1])], alike and ended and len(trial.seeds) >= study.search.lanes_of_a_trial
     curve = trial.curve[:epochs]
-    whole = len(curve) == epochs
+    whole = returned or len(curve) == epochs
     scheduler = study.search.scheduler
     if isinstance(scheduler, RungConfig) and scheduler.maximum is not None:
         spent = accumulate(report.seconds for report in trial.reports)

@@ -541,6 +541,19 @@ def test_an_earlier_study_teaches_only_about_the_score_that_it_had(tmp_path: Pat
         open_function(tmp_path / "other", measured, with_search(**warm, objectives={"f1": "maximize"}))
 
 
+def test_trials_of_a_function_that_returned_early_are_learnt_from_as_completed(tmp_path: Path) -> None:
+    def once(config: Config, report: Report) -> None:
+        report(score=config["x"])
+
+    first = searched(tmp_path / "first", once, with_search(scheduler="none"), trials=3)
+    assert {trial.reason for trial in first.trials.values()} == {"completed"}
+    warm = with_search(proposer="tpe", warm_start=[str(tmp_path / "first")])
+    for epochs, reason in ((None, "completed"), (9, "stopped")):
+        options = {} if epochs is None else {"epochs": epochs}
+        record = searched(tmp_path / f"after-{epochs}", once, warm, trials=1, **options)
+        assert [each.reason for each in record.warm_starts[0].observed] == [reason] * 3
+
+
 def test_the_ledger_of_a_function_says_no_more_than_others_do(tmp_path: Path) -> None:
     """Told again, a study is the same event by event: nothing depends on when it ran."""
     searched(tmp_path / "one", drawing, with_search(), trials=4)

@@ -22,6 +22,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import json_of
 from tests.command_line import refusal, typed
+from tests.search.functions import searched
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,20 @@ def test_a_study_of_optuna_is_one_of_ours(theirs: optuna.Study, tmp_path: Path) 
     assert "which does not say seeds and rungs" in record.study.about
     assert len(study.trials()) == 30
     assert "best" in typed("report", str(tmp_path / "ours")).out
+
+
+def test_a_search_learns_from_completed_trials_of_another_tool_as_completed(tmp_path: Path) -> None:
+    """The example of the guide: the function of the new study may report a hundred times, and does once."""
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(lambda trial: (trial.suggest_float("x", -1, 1) - 0.5) ** 2, n_trials=3)
+    skipstack.from_optuna(study, out=tmp_path / "before")
+    record = searched(
+        tmp_path / "after",
+        lambda config, report: report(score=config["x"]),
+        {"axes": {"x": {"uniform": [-1, 1]}}, "search": {"warm_start": [str(tmp_path / "before")], "trials": 1}},
+        direction="minimize",
+    )
+    assert [each.reason for each in record.warm_starts[0].observed] == ["completed"] * 3
 
 
 def test_a_trial_of_optuna_in_the_hour_that_autumn_repeats_is_read(tmp_path: Path) -> None:
