@@ -49,7 +49,7 @@ def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[s
     with known(space.code):
         return {
             path: [_choice(space, path, value) for value in values]
-            if space.code or (networks and _has_parts(space.domains.get(path)))
+            if networks and (space.code or _has_parts(space.domains.get(path)))
             else list(values)
             for path, values in choices.items()
         }
