@@ -16,7 +16,7 @@ from skipstack.spaces.space import Space
 
 
 def typed_axes(space: Space, axes: Mapping[str, Axis]) -> dict[str, Axis]:
-    """Return the axes with the values of choices and conditions in the types of their fields.
+    """Return the axes with the values and priors of choices, and conditions, in the types of their fields.
 
     In a space without users' code, only axes that have a mapping among their values are changed.
     """
@@ -34,8 +34,12 @@ def _typed_axis(space: Space, path: str, axis: Axis) -> Axis:
     domain, when = space.domains[path], dict(space.conditions[path])
     if not isinstance(domain, Choice):
         return axis.model_copy(update={"when": when})
-    values = dict(zip(domain.names, domain.values, strict=True)) if domain.names else domain.values
-    return Axis.model_validate({axis.kind: values, "prior": axis.prior, "when": when})
+    if domain.names:  # its prior is a name
+        named = dict(zip(domain.names, domain.values, strict=True))
+        return Axis.model_validate({axis.kind: named, "prior": axis.prior, "when": when})
+    with known(space.code):
+        prior = None if axis.prior is None else typed(path, axis.prior)
+    return Axis.model_validate({axis.kind: domain.values, "prior": prior, "when": when})
 
 
 def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[str, list[Json]]:
