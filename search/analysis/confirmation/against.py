@@ -162,14 +162,15 @@ def _trial(
 def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:
     """Return the base with the values ``has``, which are given by path. None if the resulting config is invalid.
 
-    For example, another depth does not fit a base that lists the sources of each layer.
+    For example, another depth does not fit a base that lists the sources of each layer, and a stack of another kind
+    lacks some of the paths.
     """
     tree: Tree = base.model_dump(mode="json")
-    for path, value in has.items():
-        tree = written(tree, path, value)
     try:
+        for path, value in has.items():
+            tree = written(tree, path, value)
         return TrialConfig.model_validate(tree)
-    except ValidationError:
+    except (KeyError, TypeError, ValidationError):
         return None
 
 

@@ -50,6 +50,15 @@ def against(record: StudyRecord, *rows: dict[str, Any]) -> PaperComparison:
     return compare(record, "made-up/table-1", table(*rows))
 
 
+def test_a_row_whose_fields_the_base_lacks_has_no_result_of_ours() -> None:
+    tree = CONFIG.model_dump(mode="json")
+    tree["space"]["base"]["model"]["stack"] = {"kind": "feedback"}
+    tree["space"]["axes"] = {"training.epochs": {"choice": [1, 2]}}
+    record = record_of(StudyConfig.model_validate(tree))
+    _, row = against(record, {"label": "other", "dev": 94.0, "has": {GATE: "none"}}).rows
+    assert row.ours.trial is None
+
+
 def test_each_row_has_the_papers_figures_and_ours_as_shares() -> None:
     record = record_of(CONFIG, *trial(0, 3, 0.80, 0.82), *trial(1, 5, 0.90, 0.94), measured(1, 0.7, 0.8))
     made = against(record, depth(5, 94.73, test=94.1), depth(7, 94.49), {"label": "another", "dev": 90.0})
