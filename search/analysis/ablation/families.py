@@ -5,6 +5,7 @@ on. The shares of any number of ablations add up to less than 1. So the probabil
 an effect is at most the level (alpha spending, as in Foster and Stine 2008).
 """
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def place_in_family(name: str, study: Path, others: Iterable[Path] = ()) -> int:
     The earlier ablations of this family are counted in the ``study``, in all studies in the same folder, and in the
     ``others``, such as studies whose configs are rows of the ablation, or from which the ``study`` learns.
     """
-    beside = (path for path in study.resolve().parent.iterdir() if StudyFolder(path).ledger.is_dir())
+    # ``Path.is_dir`` raises for a folder that may not be read, before Python 3.14.
+    beside = (path for path in study.resolve().parent.iterdir() if os.path.isdir(StudyFolder(path).ledger))
     folders = dict.fromkeys(path.resolve() for path in (study, *beside, *others))
     return 1 + sum(len(_ablations(folder, name)) for folder in folders)
 

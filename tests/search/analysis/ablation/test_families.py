@@ -1,6 +1,9 @@
 """Ablations that share one error budget."""
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +38,23 @@ def test_each_ablation_of_a_family_takes_the_next_place_also_in_another_study_be
     assert place_in_family("another", other) == 1
     assert place_in_family("paper", elsewhere) == 1
     assert place_in_family("paper", elsewhere, [one]) == 3
+
+
+def test_a_folder_beside_the_study_that_nobody_else_may_read_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, private = grid_search(tmp_path / "study", AXES), tmp_path / "private"
+    private.mkdir()
+    stat = os.stat
+
+    def refusing(path: Any, **options: Any) -> os.stat_result:
+        """As the kernel does, but for root, who may read everything."""
+        if isinstance(path, str | Path) and private in Path(path).parents:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", refusing)
+    assert place_in_family("paper", study) == 1
 
 
 def test_the_parts_of_one_ablation_count_once(tmp_path: Path) -> None:
