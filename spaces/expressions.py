@@ -172,6 +172,14 @@ def parsed(text: str) -> Expression:
     return Expression(text, tuple(dict.fromkeys(ast.unparse(node) for node in _named(tree))), compute)
 
 
+def is_name(text: str) -> bool:
+    """Whether the whole text is one name in an expression, such as ``stack.depth``; not so ``layer-1.size``."""
+    try:
+        return parsed(text).names == (text,)
+    except UserError:
+        return False
+
+
 def _tree(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body

@@ -17,7 +17,7 @@ from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.constraint_functions import given_function
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Json
-from skipstack.spaces.expressions import parsed
+from skipstack.spaces.expressions import is_name, parsed
 from skipstack.spaces.function import FUNCTION
 from skipstack.spaces.paths import Tree, inside, present, read
 from skipstack.spaces.short_names import meant, names, only
@@ -100,9 +100,16 @@ def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bo
 def in_full(rules: Sequence[Rule], constraints: Sequence[str]) -> tuple[str, ...]:
     """Return the texts of a space's constraints with whole paths in place of short names.
 
-    Texts with whole paths keep their meaning if other axes are added. ``rules``: the rules among the constraints.
+    Texts with whole paths keep their meaning if other axes are added. A path that no expression can have, such as
+    ``layer-1.size``, keeps its short name. ``rules``: the rules among the constraints.
     """
-    own = {rule.text: parsed(rule.text).renamed(rule.paths) for rule in rules if rule.function is None}
+    own = {
+        rule.text: parsed(rule.text).renamed(
+            {name: path if is_name(path) else name for name, path in rule.paths.items()}
+        )
+        for rule in rules
+        if rule.function is None
+    }
     return tuple(own.get(text, text) for text in constraints)
 
 

@@ -367,3 +367,13 @@ def test_a_space_error_says_which_constraint() -> None:
     with pytest.raises(SpaceError) as refused:
         Space(SpaceConfig.model_validate({"base": base, "axes": {"a": AXES["a"]}, "constraints": ["a < 3", "b < 3"]}))
     assert refused.value.where == ("constraints", 1)
+
+
+@pytest.mark.parametrize("path", ["layer-1.size", "class.size", "a b.size", "a-m.size"])
+def test_a_short_name_stays_where_the_whole_path_is_no_name_of_an_expression(path: str) -> None:
+    """``a-m.size < 3`` would be a subtraction of another axis and a field."""
+    axes = {"a": {"choice": [1]}, "m.other": {"choice": [5]}, path: {"choice": [1, 2, 3]}}
+    given = {"name": "s", "base": {"m": {"size": 1}}, "axes": axes, "constraints": ["size < 3", "other > a"]}
+    study, _ = load_study(given, function=SOURCE)
+    assert [point[path] for point in Space(study.space).enumerate()] == [1, 2]
+    assert study.space.constraints == ("size < 3", "m.other > a")
