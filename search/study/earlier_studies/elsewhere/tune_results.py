@@ -51,7 +51,7 @@ def tune_axes(param_space: Mapping[str, Any], where: str = "from_tune: space") -
         path = name.removesuffix(GRID)
         try:
             if path != name:
-                axes[path] = choice(*domain)
+                axes[path] = choice(list(domain))
             elif hasattr(domain, "get_sampler"):
                 axes[path] = _axis(domain)
         except UserError as error:
@@ -68,7 +68,7 @@ def _axis(domain: Any) -> Axis:
     kind = type(domain).__name__, str(sampler if step is None else sampler.get_sampler())
     match kind:
         case ("Categorical", _):
-            return choice(*domain.categories)
+            return choice(list(domain.categories))
         case ("Float", "Normal") if step is None:
             return normal(sampler.mean, sampler.sd)
         case ("Float", "Uniform" | "LogUniform" as law):

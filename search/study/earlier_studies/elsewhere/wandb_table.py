@@ -71,7 +71,7 @@ def _axis(name: str, given: Any) -> Axis | None:
             case "constant":
                 return None
             case "categorical":
-                return choice(*given["values"])
+                return choice(list(given["values"]))
             case "int_uniform":
                 return randint(given["min"], given["max"])
             case "uniform":

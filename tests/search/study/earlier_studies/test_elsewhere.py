@@ -468,6 +468,15 @@ def test_the_space_of_tune_is_read_from_its_own_objects() -> None:
             assert set(drawn) == set(ours.domain.values), name
 
 
+def test_a_choice_of_a_single_list_has_one_value() -> None:
+    from ray import tune
+
+    whole = skipstack.choice([[64, 128]])
+    assert whole.choice == ([64, 128],)
+    assert tune_axes({"a": tune.grid_search([[64, 128]]), "b": tune.choice([[64, 128]])}) == {"a": whole, "b": whole}
+    assert wandb_axes({"a": {"values": [[64, 128]]}}) == {"a": whole}
+
+
 def test_what_no_axis_can_be_is_refused_by_its_name(tmp_path: Path) -> None:
     from ray import tune
 
