@@ -146,11 +146,13 @@ def _results(trial: Path) -> list[dict[str, Any]]:
     """
     file = trial / RESULTS
     lines = _text(file).splitlines() if file.exists() else []
-    found: dict[int, dict[str, Any]] = {}
+    found: list[tuple[int, dict[str, Any]]] = []
     for result in (_flat(_json(file, line)) for line in lines if line.endswith("}")):
-        at = int(result.get(ITERATION, max(found, default=0) + 1))
-        found = {before: kept for before, kept in found.items() if before < at} | {at: result}
-    return list(found.values())
+        at = int(result.get(ITERATION, found[-1][0] + 1 if found else 1))
+        while found and found[-1][0] >= at:
+            found.pop()
+        found.append((at, result))
+    return [result for _, result in found]
 
 
 def _states(folder: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.optuna_storage import write_study
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import inferred_axes
-from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_axes
+from skipstack.search.study.earlier_studies.elsewhere.tune_results import _results, tune_axes
 from skipstack.search.study.earlier_studies.elsewhere.wandb_table import wandb_axes
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
@@ -285,6 +286,23 @@ def test_a_trial_that_tune_has_tried_again_is_not_lost(tmp_path: Path) -> None:
         0.6: ("failed", [0.5], "ValueError: once"),
     }
     assert record.ranked()[0].point == {"rate": 0.5}
+
+
+def test_a_trial_of_tune_with_many_results_is_read_once(tmp_path: Path) -> None:
+    """Ten times as many lines may take thirty times as long, and took a hundred times."""
+    experiment(
+        tmp_path / "tune",
+        {
+            name: ("TERMINATED", [(at, float(at)) for at in [*range(1, lines), *range(lines // 2, lines + 1)]])
+            for name, lines in (("few", 800), ("many", 8000))
+        },
+    )
+    seconds = []
+    for name, lines in (("few", 800), ("many", 8000)):
+        began = time.process_time()
+        assert [result["loss"] for result in _results(tmp_path / "tune" / name)] == list(range(1, lines + 1))
+        seconds.append(time.process_time() - began)
+    assert seconds[1] < 30 * seconds[0]
 
 
 @pytest.mark.parametrize("text", ["None", "NA", "null", "nan", "true", "8", "1e-4"])
