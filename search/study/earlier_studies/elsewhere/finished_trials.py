@@ -145,11 +145,12 @@ def _of(number: int, trial: FinishedTrial, space: Space, direction: Direction) -
     for name, domain in space.domains.items():
         if not domain.contains(point[name]):
             raise UserError(f"{name}: got {shown(point[name])} (allowed: {domain})")
+    config = space.config(point)
     sign = 1 if RECORDED[direction] == "maximise" else -1
     diverged = bool(trial.curve) and trial.reason != "failed" and not isfinite(trial.curve[-1])
     took = (trial.ended - trial.began) / max(1, len(trial.curve))
     events: list[Event] = [
-        Proposed(time=trial.began, trial=number, point=point, config_identity=space.config(point).identity, seeds=(0,)),
+        Proposed(time=trial.began, trial=number, point=point, config_identity=config.identity, seeds=(0,)),
         Started(time=trial.began, trial=number),
     ]
     for epoch, score in enumerate(trial.curve, start=1):
@@ -158,10 +159,12 @@ def _of(number: int, trial: FinishedTrial, space: Space, direction: Direction) -
         ranked = sign * score if isfinite(score) else nan  # as studies record the scores of a function
         events.append(Reported(time=time, trial=number, epoch=epoch, score=ranked, metrics=metrics, seconds=took))
         last = epoch == len(trial.curve)
-        ends: Literal["stop", "complete"] = "stop" if diverged or trial.reason == "stopped" else "complete"
+        decision: Literal["stop", "complete", "continue"] = "continue"
+        if last and (diverged or trial.reason == "stopped"):
+            decision = "stop"
+        elif epoch == config.epochs:  # a function that returns earlier gets no such decision
+            decision = "complete"
         if not last or trial.reason != "failed":
-            events.append(
-                Decided(time=time, trial=number, epoch=epoch, decision=ends if last else "continue", rung=None)
-            )
+            events.append(Decided(time=time, trial=number, epoch=epoch, decision=decision, rung=None))
     reason = "diverged" if diverged else trial.reason
     return [*events, Ended(time=trial.ended, trial=number, reason=reason, message=trial.message)]

@@ -12,6 +12,7 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
+from skipstack.search.api.simulation.recordings import recordings
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.optuna_storage import write_study
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import inferred_axes
@@ -205,6 +206,22 @@ def test_axes_are_inferred_from_what_was_tried() -> None:
         "kind": str(skipstack.choice("a", "b").domain),
         "flag": str(skipstack.choice(False, True).domain),
     }
+
+
+def test_completed_trials_of_different_lengths_are_all_replayed(tmp_path: Path) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+
+    def objective(trial: optuna.Trial) -> float:
+        for step in range(1 + trial.number % 3):
+            trial.report(loss := trial.suggest_float("x", 0, 1) / (1 + step), step)
+        return loss
+
+    study.optimize(objective, n_trials=6)
+    skipstack.from_optuna(study, out=tmp_path / "ours")
+    record = read_study(tmp_path / "ours")
+    found = recordings(record)
+    assert (len(found.points), dict(found.left_out)) == (6, {})
+    assert [trial.returned_early for trial in record.trials.values()] == [True, True, False] * 2
 
 
 @pytest.mark.slow
