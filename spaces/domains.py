@@ -1,6 +1,7 @@
 """Domains: the sets of values that axes may have, such as choices, ranges and normal distributions."""
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -626,5 +627,7 @@ class Normal(Numeric):
 
 
 def is_number(value: Json) -> TypeGuard[int | float]:
-    """Whether a value is an integer or a float, and no bool."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value is a float, or an integer that a float can hold, and no bool."""
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    )

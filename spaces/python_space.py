@@ -120,7 +120,8 @@ class PythonSpace:
 
         skipstack.Space({"model.stack.depth": skipstack.choice(1, 3)})
 
-    Raises UserError for a name that is given twice or is not text, and for an axis within a fixed value.
+    Raises UserError for a name that is given twice or is not text, and for an axis or a value within a fixed
+    value.
     """
 
     def __init__(self, named: Mapping[str, Any] | None = None, /, **values: Any) -> None:
@@ -140,20 +141,33 @@ class PythonSpace:
         """The axes, by name."""
         self.fixed: Mapping[str, Any] = {name: json_of(value) for name, value in given.items() if name not in self.axes}
         """The values that do not vary, by name."""
+        _base(self.fixed)
 
     @property
     def study(self) -> dict[str, Any]:
         """The content of a study file with these axes, and with the fixed values in its base."""
-        base: dict[str, Any] = {}
-        for name, value in self.fixed.items():
-            *parents, last = name.split(".")
-            inner = base
-            for parent in parents:
-                inner = inner.setdefault(parent, {})
-            inner[last] = value
-        return {"base": base, "axes": dict(self.axes)}
+        return {"base": _base(self.fixed), "axes": dict(self.axes)}
 
     def __repr__(self) -> str:
         """Return a line such as ``Space(x: numbers from 0.0 to 1.0; layers: 1, 2; epochs = 3)``."""
         said = [f"{name}: {axis.domain}" for name, axis in self.axes.items()]
         return f"Space({'; '.join([*said, *(f'{name} = {shown(value)}' for name, value in self.fixed.items())])})"
+
+
+def _base(fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mapping that has the ``fixed`` values at their dotted paths. Raises UserError for a value within
+    another one that is no mapping.
+    """
+    base: dict[str, Any] = {}
+    for name in sorted(fixed, key=lambda name: name.count(".")):  # a mapping comes before the values that it gets
+        *parents, last = name.split(".")
+        inner = base
+        for length, parent in enumerate(parents, 1):
+            inner = inner.setdefault(parent, {})
+            if not isinstance(inner, dict):
+                raise UserError(
+                    f"got values for {'.'.join(parents[:length])} and for {name} (allowed: one of them, since one "
+                    "contains the other)"
+                )
+        inner[last] = json_of(fixed[name])
+    return base

@@ -14,6 +14,7 @@ from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Choice, Integer, Log, Normal, Ordinal, Real
 from skipstack.spaces.function import FunctionConfig, FunctionSource
 from skipstack.spaces.given_points import given_point
+from skipstack.spaces.space import Space
 
 MAXIMISED, MINIMISED = "6a010a7482a5da6a", "516d228d63ef7a78"
 """The identities of a config in each direction, by the version before the names of today."""
@@ -144,6 +145,35 @@ class Cell(StrEnum):
 
 class Colour(Enum):
     RED = "red"
+
+
+@pytest.mark.parametrize("fixed", [{"a": 1, "a.b": 2}, {"a.b": 2, "a": 1}])
+def test_a_value_within_another_value_is_refused(fixed: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"got values for a and for a\.b \(allowed: one of them"):
+        skipstack.Space(fixed)
+
+
+def test_values_within_a_mapping_are_added_to_it_in_any_order() -> None:
+    for fixed in ({"a": {"b": 1}, "a.c": 2}, {"a.c": 2, "a": {"b": 1}}):
+        space = skipstack.Space(fixed)
+        assert space.study["base"] == {"a": {"b": 1, "c": 2}}
+        assert space.fixed == fixed
+
+
+@pytest.mark.parametrize("axis", [skipstack.uniform(0, 1), skipstack.normal(0, 1), skipstack.randint(0, 1)])
+def test_an_integer_that_no_float_can_hold_is_refused(axis: Axis) -> None:
+    huge, source = 10**400, FunctionSource(name="objective", file="mine.py", source="0" * 16)
+
+    def space(prior: Any = None, **base: Any) -> Space:
+        axes = {"x": axis.model_copy(update={"prior": prior})}
+        return Space(load_study({"name": "s", "base": base, "axes": axes}, function=source)[0].space)
+
+    with pytest.raises(UserError, match=r"x: got 10{9,}"):
+        given_point(space(), {"x": huge})
+    with pytest.raises(UserError, match=r"x: got 10{9,}"):
+        space(x=huge)
+    with pytest.raises(UserError, match=r"prior: got 10{9,}"):
+        space(prior=huge)
 
 
 def test_values_of_numpy_tuples_and_enums_that_equal_json_values_are_those() -> None:
