@@ -61,7 +61,7 @@ def test_all_that_reads_a_study_reads_that_of_a_function(study: skipstack.Study)
     said = typed("report", study.folder, "--full").out
     assert "hill, ablation 1 on hill in test_own_training.py: confirmed on dev" in " ".join(said.split())
     assert "dev: the score itself, on seeds of the rows' own; no other one was reported." in said
-    assert "of 4 seeds alone, corrected for 3 rows" in " ".join(said.split())
+    assert "over 4 seeds alone, corrected for 3 rows" in " ".join(said.split())
     whole = json.loads(typed("report", study.folder, "--format", "json").out)
     assert json.dumps(whole).count('"split": "dev"') == 1
     for form in ("markdown", "latex", "csv", "html"):
