@@ -101,15 +101,6 @@ def between_blanks(line: str) -> list[str]:
     return list(filter(None, line.split(" ")))
 
 
-def is_whole(text: str) -> bool:
-    """Whether a text can be encoded. It cannot if a character is half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def joint_sha256(files: Sequence[SourceFile]) -> str:
     """The joint digest of several files, in order: the output of ``sha256sum NAMES | sha256sum`` in their folder."""
     return joint_of((file.sha256, file.path.name) for file in files)

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skipstack.data.basis.errors import unknown
-from skipstack.data.formats.files import SourceFile, is_whole
+from skipstack.data.basis.surrogates import half_pair
+from skipstack.data.formats.files import SourceFile
 
 Record = Mapping[str, Any]
 """The values of a record by their keys."""
@@ -26,7 +27,7 @@ def objects(file: SourceFile) -> Iterator[tuple[int, Record]]:
             raise file.error(number, f"got {line[:40]!r}, allowed: an object of JSON on each line") from error
         if not isinstance(found, dict):
             raise file.error(number, f"got {line[:40]!r}, allowed: an object of JSON, such as {{...}}, on each line")
-        if "\\ud" in line.lower() and not is_whole(json.dumps(found, ensure_ascii=False)):
+        if "\\ud" in line.lower() and half_pair(json.dumps(found, ensure_ascii=False)) is not None:
             raise file.error(number, r"got half of a surrogate pair (\ud800 to \udfff), allowed: characters")
         yield number, found
 

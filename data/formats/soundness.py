@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from skipstack.data.basis.counted import counted
-from skipstack.data.formats.files import is_whole
+from skipstack.data.basis.surrogates import half_pair
 from skipstack.data.formats.running_text import END
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme, parted
@@ -55,7 +55,7 @@ def _texts(found: object, name: str) -> tuple[str, ...]:
             raise UnsoundError(f"got {_article(text)} as {name} {place} (allowed: str)")
         if not text.strip(" "):
             raise UnsoundError(f"got an empty {name}, {name} {place} (allowed: text)")
-        if not is_whole(text):
+        if half_pair(text) is not None:
             raise UnsoundError(f"got {text[:40]!r} as {name} {place}, half of a surrogate pair (allowed: characters)")
     return tuple(found)
 

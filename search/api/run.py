@@ -21,8 +21,8 @@ from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
+from skipstack.data.basis.surrogates import half_pair
 from skipstack.data.basis.user_code.files import code_path, load_recorded
-from skipstack.data.formats.files import is_whole
 from skipstack.models.ground.kernel_names import named
 from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.api.ablation import PreparedAblation, prepare_next_part
@@ -470,7 +470,7 @@ def renamed(path: Path, title: str) -> None:
 
 
 def _check_whole(name: str, text: str) -> None:
-    if not is_whole(text):
+    if half_pair(text) is not None:
         raise UserError(f"{name}: got half a surrogate pair in {text!a} (allowed: whole characters)")
 
 

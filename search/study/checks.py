@@ -1,9 +1,9 @@
 """Checks a study without reading its corpora, so that a study that cannot run is refused before anything is trained."""
 
 import json
-import re
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.surrogates import half_pair
 from skipstack.search.strategy.proposers.build import proposer
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
@@ -15,8 +15,8 @@ from skipstack.spaces.space import Space
 def check_study(study: StudyConfig) -> None:
     """Raise UserError for a study that cannot run, whatever its corpora are."""
     text = json.dumps(study.model_dump(mode="json"), ensure_ascii=False)
-    if (half := re.search("[\ud800-\udfff]", text)) is not None:
-        around = ascii(text[max(half.start() - 20, 0) : half.end()])
+    if (half := half_pair(text)) is not None:
+        around = ascii(text[max(half - 20, 0) : half + 1])
         raise UserError(f"the study: got half a surrogate pair in {around} (allowed: whole characters)")
     if isinstance(study.space.base, FunctionConfig):
         check_function(study.search, study.space.base)
