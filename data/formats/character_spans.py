@@ -139,9 +139,8 @@ class SpanReader:
         chosen: list[Span] = []
         for span in sorted(found, key=lambda each: (each.start - each.stop, each.start)):
             place = bisect_left(chosen, span.start, key=_start)
-            beside = chosen[
-                max(place - 1, 0) : place + 1
-            ]  # of spans that share no token, no other can share one with it
+            # The chosen spans share no token, so no other than these two can share one with this span.
+            beside = chosen[max(place - 1, 0) : place + 1]
             if any(span.start < other.stop and other.start < span.stop for other in beside):
                 self._note(text, found[span], "which shares a token with another span")
             else:
