@@ -17,8 +17,9 @@ import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Domain, Json
-from skipstack.spaces.paths import Tree, changes
+from skipstack.spaces.paths import changes
 from skipstack.spaces.rules import Rule
+from skipstack.spaces.trees import Tree
 
 LISTED: Final = 4096
 """A block with at most this many combinations lists the allowed ones instead of drawing them."""

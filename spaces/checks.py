@@ -14,8 +14,9 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Range
 from skipstack.spaces.fields import Fields
-from skipstack.spaces.paths import Tree, overlap, present, read, text_at
+from skipstack.spaces.paths import overlap, present, read, text_at
 from skipstack.spaces.rules import Rule, functions_of, rules_of
+from skipstack.spaces.trees import Tree
 from skipstack.spaces.trial import TrialConfig
 
 Conditions = Mapping[str, tuple[Json, ...]]

@@ -18,8 +18,9 @@ import numpy as np
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.blocks import points
 from skipstack.spaces.domains import Choice, Domain, Json
-from skipstack.spaces.paths import Tree, changes, present, text_at
+from skipstack.spaces.paths import changes, present, text_at
 from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trees import Tree
 
 LISTED = 4_000
 """The maximum number of combinations that are listed and checked one by one."""

@@ -13,9 +13,10 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.counting import Combinations
 from skipstack.spaces.domains import Choice, Json
 from skipstack.spaces.fields import Fields
-from skipstack.spaces.paths import Tree, changes, overlap, present
+from skipstack.spaces.paths import changes, overlap, present
 from skipstack.spaces.rules import Rule, in_full, rules_of
 from skipstack.spaces.space import Space
+from skipstack.spaces.trees import Tree
 
 Changed = Mapping[str, Collection[str]]
 """Maps each axis to the paths that later parts of the study have changed: the fields that they fixed, and the axes that

@@ -15,8 +15,9 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import FUNCTION, FunctionConfig
-from skipstack.spaces.paths import Tree, present, replaced, trial_paths, typed, unknown_path, written
+from skipstack.spaces.paths import present, trial_paths, typed, unknown_path, written
 from skipstack.spaces.subject import Subject, leaves
+from skipstack.spaces.trees import Tree, replaced
 from skipstack.spaces.trial import TrialConfig
 
 

@@ -10,7 +10,8 @@ from skipstack.data.basis.explain import shown
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Choice, is_number
 from skipstack.spaces.function import FUNCTION, RESERVED, FunctionConfig, FunctionSource
-from skipstack.spaces.paths import Tree, present, read, replaced
+from skipstack.spaces.paths import present, read
+from skipstack.spaces.trees import Tree, put
 
 
 def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mapping[str, Axis]) -> FunctionConfig:
@@ -39,21 +40,10 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
 
 
 def _put(tree: Tree, path: str, value: Any) -> Tree:
-    """Return the tree with ``value`` at ``path``. Missing mappings are created.
-
-    Raises UserError for a reserved or invalid name, and if a mapping would replace a value that is no mapping.
-    """
+    """Return the tree with ``value`` at ``path`` (``put``). Raises UserError also for a reserved or invalid name."""
     names = path.split(".")
     if names[0] in RESERVED:
         raise UserError(f"got a value called {path!r} (allowed: names other than {' and '.join(RESERVED)})")
-    for length in range(1, len(names) + 1):
-        place = ".".join(names[:length])
-        if not names[length - 1].isprintable() or not names[length - 1].strip():
-            raise UserError(f"got a value called {path!r} (allowed: names joined by dots)")
-        if length < len(names) and not present(tree, place):
-            tree = replaced(tree, names[:length], {})
-        elif length < len(names) and not isinstance(read(tree, place), Mapping):
-            raise UserError(
-                f"got values for {place} and for {path} (allowed: one of them, since one contains the other)"
-            )
-    return replaced(tree, names, value)
+    if not all(name.isprintable() and name.strip() for name in names):
+        raise UserError(f"got a value called {path!r} (allowed: names joined by dots)")
+    return put(tree, path, value)

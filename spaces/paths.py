@@ -14,10 +14,8 @@ from skipstack.data.basis.fields import alternatives, bare, describe, kinds, lit
 from skipstack.data.basis.frozen import Brief, Frozen, canonical_json, unsaid
 from skipstack.data.basis.user_code.configs import known, known_configs
 from skipstack.spaces.domains import Json
+from skipstack.spaces.trees import Tree, replaced
 from skipstack.spaces.trial import TrialConfig, code_of
-
-Tree = Mapping[str, Any]
-"""A config as nested mappings of JSON values. It is never changed in place."""
 
 
 def trial_paths() -> Mapping[str, tuple[Any, ...]]:
@@ -237,9 +235,3 @@ def _blank(parent: str, kind: str, own: tuple[type[Frozen], ...]) -> Tree:
         **{name: None if field.is_required() else field.default for name, field in model.model_fields.items()},
         **model.model_construct(kind=kind).model_dump(mode="json"),
     }
-
-
-def replaced(tree: Tree, names: Sequence[str], value: Any) -> Tree:
-    """Return the tree with ``value`` at the path ``names``. Call this only if the mappings above the value exist."""
-    first, *rest = names
-    return {**tree, first: replaced(tree[first], rest, value) if rest else value}

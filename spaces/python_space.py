@@ -10,6 +10,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain, shown
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import json_of
+from skipstack.spaces.trees import Tree, put
 
 When = Mapping[str, Sequence[JsonValue]]
 """The condition under which an axis varies. It maps other axes to the values that they may have."""
@@ -154,20 +155,11 @@ class PythonSpace:
         return f"Space({'; '.join([*said, *(f'{name} = {shown(value)}' for name, value in self.fixed.items())])})"
 
 
-def _base(fixed: Mapping[str, Any]) -> dict[str, Any]:
+def _base(fixed: Mapping[str, Any]) -> Tree:
     """Return the mapping that has the ``fixed`` values at their dotted paths. Raises UserError for a value within
     another one that is no mapping.
     """
-    base: dict[str, Any] = {}
+    base: Tree = {}
     for name in sorted(fixed, key=lambda name: name.count(".")):  # a mapping comes before the values that it gets
-        *parents, last = name.split(".")
-        inner = base
-        for length, parent in enumerate(parents, 1):
-            inner = inner.setdefault(parent, {})
-            if not isinstance(inner, dict):
-                raise UserError(
-                    f"got values for {'.'.join(parents[:length])} and for {name} (allowed: one of them, since one "
-                    "contains the other)"
-                )
-        inner[last] = json_of(fixed[name])
+        base = put(base, name, fixed[name])
     return base

@@ -19,9 +19,10 @@ from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Json
 from skipstack.spaces.expressions import is_name, parsed
 from skipstack.spaces.function import FUNCTION
-from skipstack.spaces.paths import Tree, inside, present, read
+from skipstack.spaces.paths import inside, present, read
 from skipstack.spaces.short_names import meant, names, only
 from skipstack.spaces.subject import leaves
+from skipstack.spaces.trees import Tree
 from skipstack.spaces.trial import CODE, TrialConfig
 
 DOT: Final = "__"

@@ -21,9 +21,10 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.fields import fields_of
-from skipstack.spaces.paths import Tree, present, read, text_at
+from skipstack.spaces.paths import present, read, text_at
 from skipstack.spaces.rules import Rule, UndecidedError
 from skipstack.spaces.subject import Subject
+from skipstack.spaces.trees import Tree
 from skipstack.spaces.trial import as_network, with_code
 
 __all__ = ["Axis", "Point", "Space", "SpaceConfig"]

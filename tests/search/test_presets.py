@@ -20,8 +20,9 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.study_files.document import presets
 from skipstack.search.study.study_files.study_file import load_study, scales
 from skipstack.spaces.domains import Choice
-from skipstack.spaces.paths import Tree, written
+from skipstack.spaces.paths import written
 from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trees import Tree
 from skipstack.spaces.trial import TrialConfig
 
 TOPOLOGY, GATE, COMPOSITION = "model.stack.shortcut.topology", "model.stack.shortcut.gate", "model.stack.composition"

@@ -17,7 +17,8 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.one_network import network_identity
-from skipstack.spaces.paths import Tree, written
+from skipstack.spaces.paths import written
+from skipstack.spaces.trees import Tree
 from skipstack.spaces.trial import TrialConfig, as_network
 
 

@@ -18,10 +18,11 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.function import is_imported
-from skipstack.spaces.paths import overlap, present, replaced
+from skipstack.spaces.paths import overlap, present
 from skipstack.spaces.short_names import short_text
 from skipstack.spaces.space import Point
 from skipstack.spaces.subject import Subject
+from skipstack.spaces.trees import replaced
 from skipstack.spaces.trial import CORPUS
 
 WINNER = "the best config of each, as its own ablation found it"

@@ -44,12 +44,13 @@ from skipstack.spaces.domains import Choice
 from skipstack.spaces.fields import fields_of
 from skipstack.spaces.function import RECORDED, Direction, FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
-from skipstack.spaces.paths import Tree, read, trial_paths, written
+from skipstack.spaces.paths import read, trial_paths, written
 from skipstack.spaces.probing import check_rules
 from skipstack.spaces.rules import in_full
 from skipstack.spaces.settled import typed_axes
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import leaves
+from skipstack.spaces.trees import Tree
 from skipstack.spaces.trial import TrialConfig
 
 MAPPING = "study"
