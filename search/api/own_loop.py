@@ -22,7 +22,15 @@ from skipstack.search.execution.driver.faults import Fault, StudyInterruptedErro
 from skipstack.search.execution.driver.functions import asked
 from skipstack.search.execution.workers.call_models import CallModels
 from skipstack.search.execution.workers.function_worker import joined
-from skipstack.search.execution.workers.reporting import Report, SeedReport, TrackedRun, TrackedRuns, Values, no_run
+from skipstack.search.execution.workers.reporting import (
+    Report,
+    ReportError,
+    SeedReport,
+    TrackedRun,
+    TrackedRuns,
+    Values,
+    no_run,
+)
 from skipstack.search.study.task import TrialTask
 from skipstack.spaces.function import FunctionConfig
 
@@ -178,14 +186,22 @@ class AskedTrial:
         starts from its first epoch again passes ``epoch``, as one with checkpoints calls ``restore``: epochs that the
         ledger has do not count twice.
 
-        Raises ReportError for an invalid report, and UserError for a seed that the trial does not have.
+        Raises ReportError for an invalid report, and for a seed's next epoch before every seed has reported the last
+        one. Raises UserError for a seed that the trial does not have.
         """
-        report = self._reports[self._only(seed)]
+        seed = self._only(seed)
+        report = self._reports[seed]
         if report.epoch == 0 and epoch is None and self.epoch:
             epoch = self.epoch + 1
         with self._engine.turn:
             if self.goes_on:
                 self._engine.wait()
+                if report.epoch > self.epoch:
+                    waiting = next(each for each in self.seeds if each not in self._told)
+                    raise ReportError(
+                        f"report(seed={seed}): got a second epoch before epoch {report.epoch} of seed {waiting} "
+                        "(allowed: each epoch of every seed, one epoch after another)"
+                    )
                 report(score, epoch=epoch, test=test, model=model, **metrics)
             return self.goes_on
 

@@ -16,6 +16,7 @@ import skipstack
 from skipstack.search.api import run
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.faults import OutOfSpaceError
+from skipstack.search.execution.workers.reporting import ReportError
 from skipstack.search.ledger import segments
 from skipstack.search.ledger.events import Decided, Ended, Proposed, Reported, Retried
 from skipstack.search.ledger.ledger import Ledger
@@ -209,6 +210,13 @@ def test_mistakes_of_a_loop_are_told(tmp_path: Path) -> None:
             trial.report(score=0.5, seed=7)
         with pytest.raises(skipstack.UserError, match="has more trials, or open ones"):
             study.finish()
+        trial.report(score=0.5, seed=0)
+        with pytest.raises(
+            ReportError, match=r"report\(seed=0\): got a second epoch before epoch 1 of seed 1 \(allowed"
+        ):
+            trial.report(score=0.6, seed=0)
+        assert trial.report(score=0.5, seed=1), "the first report of seed 0 is kept"
+        assert trial.epoch == 1
     with pytest.raises(skipstack.UserError, match=r"as in skipstack\.begin\('"):
         skipstack.resume(study.folder, engine="serial")
     with skipstack.begin(study.folder) as again:
