@@ -72,12 +72,11 @@ REAL = [command for page in TYPED for command in page.commands if needs_corpora(
 CLUSTER = [command for page in TYPED for command in page.commands if needs_a_cluster(command)]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A reader's folder: the pages' study files, a corpus of the reader's, and vectors; also packages of the reader's
-    with the names of skipstack's packages.
+def readers_folder(path: Path) -> Path:
+    """Make a reader's folder: the pages' study files, a corpus of the reader's, and vectors; also packages of the
+    reader's with the names of skipstack's packages.
     """
-    path = hostile(tmp_path_factory.mktemp("a reader's") / "folder")
+    hostile(path)
     for page in TYPED:
         for name, study in page.files.items():
             (path / name).write_text(study)
@@ -87,6 +86,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (path / f"{split}.txt").write_text("the old dogs sleep\nDET ADJ NOUN VERB\n\n" * 8)
     (path / "glove.6B.100d.txt").write_text(f"the{' 0.5' * 100}\n")
     return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which a reader types the commands."""
+    return readers_folder(tmp_path_factory.mktemp("a reader's") / "folder")
 
 
 @pytest.fixture(scope="module")
@@ -329,8 +334,9 @@ def test_the_terms_of_the_glossary_are_in_order() -> None:
 
 @pytest.mark.corpus
 @pytest.mark.timeout(1800)
-def test_the_commands_on_real_corpora_succeed(folder: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_on_real_corpora_succeed(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Downloads come from a local mirror, a web server with the folder of the real corpora."""
+    folder = readers_folder(tmp_path / "a reader's")
     monkeypatch.setenv("SKIPSTACK_DATA_DIR", str(folder / "fetched"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with serving() as server:
@@ -343,8 +349,6 @@ def test_the_commands_on_real_corpora_succeed(folder: Path, data_dir: Path, monk
 def _run_on_real_corpora(folder: Path, data_dir: Path) -> None:
     for command in REAL:
         there = command.replace("--data-dir corpora", f"--data-dir {data_dir}")
-        if "--out" in command:
-            shutil.rmtree(folder / command.split("--out ")[1].split()[0], ignore_errors=True)
         run(folder, f"{there} --trials 1 --epochs 1" if "search" in command else there)
 
 

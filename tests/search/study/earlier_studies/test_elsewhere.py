@@ -155,11 +155,11 @@ def test_what_tune_has_written_says_what_tune_says(tmp_path: Path) -> None:
     try:
         theirs = tune.Tuner(
             trained,
-            param_space={"rate": tune.uniform(0.1, 1), "net": {"units": tune.choice([8, 16])}},
+            param_space={"rate": tune.uniform(0.1, 1), "net": {"units": tune.grid_search([8, 16])}},
             tune_config=tune.TuneConfig(
                 metric="loss",
                 mode="min",
-                num_samples=6,
+                num_samples=3,
                 scheduler=tune.schedulers.ASHAScheduler(max_t=4),
                 reuse_actors=True,
             ),
