@@ -250,16 +250,10 @@ class Run:
         if self.tracker is None or not self.recorded:
             return self.addresses
         try:
-            record = record or read_study(self.folder.path)
-            own = StudyFolder(self.folder.path)
-            return self.execution.publish(self.tracker, self.folder, record, partial(made, record, own))
-        except (OSError, UserError) as error:
-            if self.folder.path.exists():
-                raise
-            raise StudyGoneError(
-                f"{self.folder.path}: the study's folder is gone, it was moved or deleted before its report was in "
-                "MLflow (allowed: to resume the study at its new place)"
-            ) from error
+            with _moved_interrupts(self.folder.path):
+                record = record or read_study(self.folder.path)
+                own = StudyFolder(self.folder.path)
+                return self.execution.publish(self.tracker, self.folder, record, partial(made, record, own))
         finally:
             self.tracker.end()
 
@@ -520,7 +514,8 @@ def next_part(run: Run) -> PreparedAblation | None:
     """Prepare the next part of an ablation (``prepare_next_part``), once the ``run`` of an earlier part is finished.
     None if no part follows, and for the run of a search.
     """
-    return None if run.ablation is None else prepare_next_part(run.folder.path, code=_code(run.execution))
+    with _moved_interrupts(run.folder.path):
+        return None if run.ablation is None else prepare_next_part(run.folder.path, code=_code(run.execution))
 
 
 def with_all_parts(run: Run, record: StudyRecord) -> tuple[int, StudyRecord]:
@@ -533,7 +528,22 @@ def with_all_parts(run: Run, record: StudyRecord) -> tuple[int, StudyRecord]:
     if record.plan.continues is None and record.plan.tuning is None:
         return run.ablation, record
     first = record.plan.continues or run.ablation
-    return first, whole_ablations(read_study(run.folder.path))[first]
+    with _moved_interrupts(run.folder.path):
+        return first, whole_ablations(read_study(run.folder.path))[first]
+
+
+@contextmanager
+def _moved_interrupts(path: Path) -> Iterator[None]:
+    """Context after the last trial of a study in which an error counts as an interruption if the folder is gone."""
+    try:
+        yield
+    except (OSError, UserError) as error:
+        if path.exists():
+            raise
+        raise StudyGoneError(
+            f"{path}: the study's folder is gone, it was moved or deleted before its report was in MLflow (allowed: to "
+            "resume the study at its new place)"
+        ) from error
 
 
 def _code(execution: Execution) -> list[Path]:

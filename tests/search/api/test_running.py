@@ -1,12 +1,14 @@
 """What is done beside a study that has ended, and of one that was interrupted is not."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
 
 from skipstack.search.api.options import Execution
-from skipstack.search.api.run import Run
+from skipstack.search.api.run import Run, next_part
 from skipstack.search.execution.driver.faults import StudyGoneError
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.study.record.folder import StudyFolder
@@ -71,8 +73,13 @@ def test_a_study_that_is_moved_before_its_report_is_published_is_gone_and_can_be
     over, _, _ = run(tmp_path / "study", ToyWorker)
     over.finish()
     (tmp_path / "study").rename(tmp_path / "elsewhere")
-    with pytest.raises(StudyGoneError, match="moved or deleted before its report was in MLflow"):
-        PUBLISH(over, lambda *_: pytest.fail("nothing can be made of it"))
+    steps: list[Callable[[], object]] = [
+        lambda: PUBLISH(over, lambda *_: pytest.fail("nothing can be made of it")),
+        lambda: next_part(replace(over, ablation=1)),
+    ]
+    for step in steps:
+        with pytest.raises(StudyGoneError, match="moved or deleted before its report was in MLflow"):
+            step()
 
 
 def test_what_an_ablation_left_that_was_killed_as_it_ended_is_deleted_with_the_next(tmp_path: Path) -> None:
