@@ -3,11 +3,13 @@ further trial, to write a note, or to rename the study.
 
 Only the study's driver may write the ledger. So each request waits as a file in the study's folder, until a driver has
 carried it out in the ledger and then removes the file. If the driver is killed in between, the next driver carries it
-out again, but adds no points and stops no trials a second time.
+out again, but adds no points and stops no trials a second time. A file that the driver may not remove, since another
+user made the folder of requests, stays; its name is then noted in a file beside that folder.
 """
 
 import secrets
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +42,10 @@ class Requests:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._names = folder.with_name(f"{folder.name}.taken")
+        """The file with the names of requests that were carried out and could not be removed."""
+        self._taken: set[str] = set()
+        """Such names of this process, which may not be able to write the file either."""
 
     def ask(self, request: Request) -> str:
         """Store a request, and return its name. The file is on the disk when this returns."""
@@ -49,16 +55,37 @@ class Requests:
         return name
 
     def waiting(self) -> dict[str, Request]:
-        """Return the waiting requests by name, the earliest first. Raises UserError for an invalid file."""
-        return {file.stem: _read(file) for file in sorted(self._folder.glob("[0-9]*.json"))}
+        """Return the waiting requests by name, the earliest first. A request that this user may not read, or that was
+        carried out meanwhile, is left out. Raises UserError for an invalid file.
+        """
+        files = sorted(self._folder.glob("[0-9]*.json"))
+        taken = self._all_taken() if files else ()
+        found = {file.stem: _read(file) for file in files if file.stem not in taken}
+        return {name: request for name, request in found.items() if request is not None}
 
     def took(self, name: str) -> None:
-        """Remove the file of a request. Call this once it is carried out in the ledger."""
-        (self._folder / f"{name}.json").unlink(missing_ok=True)
+        """Remove the file of a request. Call this once it is carried out in the ledger. The request does not wait any
+        longer, even if this user may not remove its file.
+        """
+        try:
+            (self._folder / f"{name}.json").unlink(missing_ok=True)
+        except PermissionError:
+            self._taken.add(name)
+            with suppress(PermissionError), self._names.open("a", encoding="utf-8") as names:
+                names.write(f"{name}\n")
+
+    def _all_taken(self) -> set[str]:
+        try:
+            return self._taken.union(self._names.read_text(encoding="utf-8").splitlines())
+        except (FileNotFoundError, PermissionError):
+            return self._taken
 
 
-def _read(file: Path) -> Request:
+def _read(file: Path) -> Request | None:
+    """Read a request; None if its file is gone, or if this user may not read it."""
     try:
         return Request.model_validate_json(file.read_bytes())
+    except (FileNotFoundError, PermissionError):
+        return None
     except ValidationError as error:
         raise UserError(explain(error, Request, file=str(file))) from None
