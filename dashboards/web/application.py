@@ -109,20 +109,20 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
                 return StreamingResponse(_events(view.path, sections), media_type="text/event-stream", headers=HEADERS)
             if not asked.one("section"):
                 text = document(view, sections, version=VERSION, charts=charts_version())
-                return HTMLResponse(text, headers=HEADERS)
+                return _html(text)
             section = next((each for each in sections if each.key == asked.one("section")), None)
             if section is None:  # while a study runs, sections and charts come and go
                 return Response(status_code=204, headers=HEADERS)
             if not asked.one("chart"):
-                return HTMLResponse(section_html(view, section), headers=HEADERS)
+                return _html(section_html(view, section))
             drawn = chart_of(section, asked.number("chart", 0))
             if drawn is None or isinstance(drawn.draw, str):
                 return Response(status_code=204, headers=HEADERS)
             return _json(chart_data(drawn, view, section.ablation))
         except UserError as error:  # a mistake in the address; or the study is damaged, or was deleted meanwhile
             if asked.one("section") or asked.one("follow"):
-                return Response(str(error), 404, headers=HEADERS)
-            return HTMLResponse(refused(view, str(error), version=VERSION), 404, headers=HEADERS)
+                return _refusal(error)
+            return _html(refused(view, str(error), version=VERSION), 404)
 
     async def acted(request: Request) -> Response:
         view = replace(view_of(request), page=GOING)
@@ -135,13 +135,13 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
             return RedirectResponse(await run_in_threadpool(act, view, given), 303, headers=HEADERS)
         except UserError as error:
             text = await run_in_threadpool(refused, view, str(error), version=VERSION)
-            return HTMLResponse(text, 400 if view.acts else 403, headers=HEADERS)
+            return _html(text, 400 if view.acts else 403)
 
     def file(request: Request) -> Response:
         try:
             made: File = file_of(view_of(request), request.path_params["name"])
         except UserError as error:
-            return Response(str(error), 404, headers=HEADERS)
+            return _refusal(error)
         named = {"Content-Disposition": f'attachment; filename="{made.name}"'}
         return Response(made.content, media_type=made.mime, headers={**HEADERS, **named})
 
@@ -162,6 +162,19 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
             Route("/icon.svg", lambda _: _fixed(ICON, "image/svg+xml")),
         ]
     )
+
+
+def _html(text: str, status: int = 200) -> Response:
+    return HTMLResponse(_encoded(text), status, headers=HEADERS)
+
+
+def _refusal(error: UserError) -> Response:
+    return Response(_encoded(str(error)), 404, headers=HEADERS)
+
+
+def _encoded(text: str) -> bytes:
+    """The text as UTF-8. Bytes of a path that are not UTF-8 are escaped."""
+    return text.encode(errors="backslashreplace")
 
 
 def _fixed(text: str, mime: str) -> Response:

@@ -12,14 +12,15 @@ def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
     skipped.
 
     The name is the path from the current folder. A study that is not below the current folder is named by its absolute
-    path.
+    path. Bytes that are not UTF-8 are escaped, since pages and addresses are UTF-8.
     """
     return dict(sorted((_name(path), path) for folder in folders for path in _below(folder)))
 
 
 def _name(path: Path) -> str:
     whole, here = Path(os.path.abspath(path)), Path.cwd()
-    return str(whole.relative_to(here) if here in whole.parents else whole)
+    named = whole.relative_to(here) if here in whole.parents else whole
+    return os.fsencode(named).decode(errors="backslashreplace")
 
 
 def _below(folder: Path) -> Iterator[Path]:

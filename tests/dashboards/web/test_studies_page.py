@@ -124,3 +124,14 @@ def test_an_address_with_an_unknown_study_is_told_with_the_nearest_name(runs: Pa
     page = Opened(runs, WORKS, study=f"{runs}/a-serch")
     assert page.status == 404
     assert f"(nearest: '{runs}/a-search'; allowed: " in page.text
+
+
+def test_a_study_whose_folder_is_not_utf_8_is_listed_and_opened_whole_or_damaged(tmp_path: Path) -> None:
+    whole, torn = (tmp_path / os.fsdecode(name) for name in (b"caf\xe9", b"bless\xe9"))
+    write(whole, history(study(trials=2), seed=1))
+    (write(torn, opening(study())) / "ledger" / "000001.jsonl").write_text("what?\nand what?\n")
+    table = rows(Opened(tmp_path))
+    assert "damaged" in table["bless\\xe9"][-1]
+    assert table["caf\\xe9"][1] == "finished"
+    pages = [Opened(tmp_path, WORKS, study=f"{tmp_path}/{name}") for name in table]
+    assert sorted(page.status for page in pages) == [200, 404]
