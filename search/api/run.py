@@ -49,7 +49,7 @@ from skipstack.search.execution.driver.functions import (
 from skipstack.search.execution.driver.interruption import terminated_as_interrupted
 from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.execution.workers.reporting import TrackedRuns, no_run
-from skipstack.search.ledger.events import Event, Noted, Renamed, StudyOpened, VectorsPrepared
+from skipstack.search.ledger.events import Event, Extended, Noted, Renamed, StudyOpened, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.bundles.corpus_folders import folders_of
 from skipstack.search.publishing.tracking.listeners.delivery import ListenerProcess
@@ -176,6 +176,8 @@ class Run:
         history = ledger if self.ablation is None else AblationHistory(ledger, self.ablation)
         before = StudyRecord()
         count = parameter_counter(lambda: driver.record, folder)
+        if any(isinstance(event, Extended) for event in self.first):
+            Requests(folder.asked).overrule_enough()  # such a request came too late for a search that is over
         driver = Driver(
             folder,
             history,

@@ -74,6 +74,12 @@ class Requests:
             with suppress(PermissionError), self._names.open("a", encoding="utf-8") as names:
                 names.write(f"{name}\n")
 
+    def overrule_enough(self) -> None:
+        """Remove the requests to start no further trial: they were made before the study is extended."""
+        for name, request in self.waiting().items():
+            if request == Request(enough=True, asked_by=request.asked_by):
+                self.took(name)
+
     def _all_taken(self) -> set[str]:
         try:
             return self._taken.union(self._names.read_text(encoding="utf-8").splitlines())

@@ -7,6 +7,7 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
+from skipstack.search.api import run
 from skipstack.search.api.provenance import provenance
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
@@ -104,6 +105,25 @@ def test_a_driver_that_is_killed_leaves_the_request_to_the_next_one(tmp_path: Pa
     assert record.trials[0].reason == "stopped"
     assert not record.trials[0].reports
     assert not Requests(folder.asked).waiting()
+
+
+def test_a_request_to_end_that_came_too_late_does_not_cancel_an_extension(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "is_installed", lambda name: False)
+    calls = list[float]()
+
+    def objective(config: dict[str, float]) -> float:
+        calls.append(config["x"])
+        return config["x"]
+
+    space = skipstack.Space(x=skipstack.uniform(0, 4))
+    study = skipstack.search(space, objective, trials=1, seeds=1, engine="serial", out=tmp_path / "study")
+    asked = Requests(StudyFolder(study.folder).asked)
+    asked.ask(Request(enough=True, asked_by="ada"))
+    skipstack.extend(study.folder, objective, trials=2, engine="serial")
+    assert len(calls) == 3
+    assert not asked.waiting()
 
 
 @pytest.mark.cluster
