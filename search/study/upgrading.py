@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from skipstack.data.basis.atomic_files import write_atomically
+from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.errors import UserError, newer
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.ordinary_files import opened
@@ -48,13 +48,13 @@ the states of generators.
 
 def upgrade(folder: Path) -> list[str]:
     """Rewrite the files in a study's ``folder`` that have an earlier format, and return a sentence for each of them.
-    Raises UserError if there is no study, if a driver writes the study, and if a file of the ledger is damaged. Damaged
-    files stay unchanged.
+    Raises UserError if there is no study, if a driver writes the study, if a file cannot be written, and if a file of
+    the ledger is damaged. Damaged files stay unchanged.
     """
     study = StudyFolder(folder)
     if not study.ledger.is_dir():
         raise UserError(f"{folder}: is no study's folder, it has no ledger/ (allowed: a folder given to --out)")
-    with Ledger(study.ledger).kept():
+    with Ledger(study.ledger).kept(), refused_where_unwritable(folder):
         checkpoints = map(_continuable, sorted(study.trials.glob(f"*/{CHECKPOINT}")))
         files = map(_rewritten, sorted(study.ledger.iterdir()))  # ledger last: if it is current, so are all files
         return [done for done in (*checkpoints, *files) if done is not None]

@@ -48,10 +48,17 @@ class Requests:
         """Such names of this process, which may not be able to write the file either."""
 
     def ask(self, request: Request) -> str:
-        """Store a request, and return its name. The file is on the disk when this returns."""
+        """Store a request, and return its name. The file is on the disk when this returns. Raises UserError if it
+        cannot be written, as in another user's study.
+        """
         name = f"{time.time_ns():020}-{secrets.token_hex(4)}"
-        self._folder.mkdir(exist_ok=True)
-        write_atomically(self._folder / f"{name}.json", request.model_dump_json().encode(), fsync=True)
+        try:
+            self._folder.mkdir(exist_ok=True)
+            write_atomically(self._folder / f"{name}.json", request.model_dump_json().encode(), fsync=True)
+        except OSError as error:
+            raise UserError(
+                f"{self._folder}: no request can be written: {error.strerror} (allowed: a folder that you may write in)"
+            ) from error
         return name
 
     def waiting(self) -> dict[str, Request]:

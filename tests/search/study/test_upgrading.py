@@ -1,5 +1,6 @@
 """Ledgers of earlier formats: rewritten as today's, decided as they were; newer ones are refused."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -58,6 +59,17 @@ def opened(folder: Path) -> StudyOpened:
     assert isinstance(first, StudyOpened)
     assert rest == [Finished(time=2.0)]
     return first
+
+
+def test_a_study_that_cannot_be_written_is_refused_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = written(tmp_path, WRITTEN)
+
+    def refuse(path: Path, *_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(UserError, match=f"{tmp_path}: cannot be written: Permission denied"):
+        upgrade(study)
 
 
 @pytest.mark.parametrize("compact", [False, True])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Noted
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.requests import Request, Requests
@@ -51,3 +52,10 @@ def test_a_request_that_is_gone_or_cannot_be_read_is_left_out(tmp_path: Path, mo
     assert list(requests.waiting()) == [readable]
     monkeypatch.setattr(Path, "read_bytes", refusing(tmp_path / "asked", Path.read_bytes))
     assert not requests.waiting()
+
+
+def test_a_request_that_cannot_be_written_is_refused_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "mkdir", refusing(tmp_path / "asked", Path.mkdir))
+    with pytest.raises(UserError, match="asked: no request can be written: Permission denied"):
+        Requests(tmp_path / "asked").ask(Request(enough=True))
+    assert not list(tmp_path.iterdir())
