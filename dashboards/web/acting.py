@@ -17,7 +17,7 @@ from skipstack.dashboards.web.elements import button, heading, kept, request_for
 from skipstack.dashboards.web.hosts import LOCAL
 from skipstack.dashboards.web.page_names import TOKEN
 from skipstack.dashboards.web.section import Element
-from skipstack.dashboards.web.view import View
+from skipstack.dashboards.web.view import View, is_number
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Noted, Renamed
@@ -62,13 +62,13 @@ def act(view: View, given: Mapping[str, str]) -> str:
     from skipstack.search.api.run import ask_for, ask_to_stop, noted, renamed  # imports much that pages do not need
 
     match given:
-        case {"do": "stop", "trial": str(number)} if number.isdecimal():
+        case {"do": "stop", "trial": str(number)} if is_number(number):
             ask_to_stop(view.path, [int(number)])
         case {"do": "enough"}:
             ask_to_stop(view.path)
         case {"do": "try", "point": str(text)}:
             ask_for(view.path, [typed_point(text, "point")])
-        case {"do": "note", "trial": str(number), "text": str(text)} if number.isdecimal():
+        case {"do": "note", "trial": str(number), "text": str(text)} if is_number(number):
             noted(view.path, text, int(number))
             return view.trial((None, int(number)))
         case {"do": "note", "text": str(text)} if "trial" not in given:

@@ -38,7 +38,7 @@ from skipstack.search.study.record.columnar_record import columnar_record
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.identical_trials import identical_trials
 from skipstack.search.study.record.phases import Phases
-from skipstack.search.study.record.reading import is_long
+from skipstack.search.study.record.reading import empty_ledger, is_long
 from skipstack.search.study.record.replayed_scheduler import replayed_scheduler
 from skipstack.search.study.record.study_record import StudyRecord
 
@@ -127,8 +127,8 @@ class SearchSoFar:
 
 
 class Followed:
-    """Follows the study in a folder. The constructor and all methods raise UserError if the study is missing or
-    damaged.
+    """Follows the study in a folder. The constructor and all methods raise UserError if the study is missing, damaged
+    or empty.
 
     ``look`` reads the new lines of the ledger, and recounts only the trials in these lines. ``progressed`` describes
     all trials, so it takes longer for longer studies, and pages call it less often.
@@ -227,6 +227,8 @@ class Followed:
     def _look(self) -> StudyNow:
         began, first = time.perf_counter(), self._standing is None
         if self._ledger.whole(self._take) or self._standing is None:
+            if self._counts.record.opened is None:
+                raise empty_ledger(self._path)
             self._standing, self._is_progressed = self._now(), False
             self._seconds = 0.0 if first else time.perf_counter() - began
         return self._standing

@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import parse_qs
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from skipstack.data.basis.errors import UserError
 
@@ -26,12 +26,16 @@ class TooLargeError(UserError):
 
 async def body_of(request: Request, most: int) -> bytes:
     """The body of a request. Raises TooLargeError if it has more than ``most`` bytes. The error is raised once the
-    client has sent the whole body, since a client that still sends would not read the answer.
+    client has sent the whole body, since a client that still sends would not read the answer. Raises UserError if the
+    client leaves before the end.
     """
     body, size = b"", 0
-    async for part in request.stream():
-        size += len(part)
-        body += part if size <= most else b""
+    try:
+        async for part in request.stream():
+            size += len(part)
+            body += part if size <= most else b""
+    except ClientDisconnect:  # nobody reads the answer, but a server would print a traceback
+        raise UserError(f"got {size:,} bytes of a body (allowed: a whole one)") from None
     if size > most:
         raise TooLargeError(f"got a body of {size:,} bytes (allowed: {most:,})")
     return body

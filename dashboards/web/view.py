@@ -58,7 +58,7 @@ class View:
         value is not made of digits, or has more than ``DIGITS``.
         """
         text = self.one(name, str(default))
-        if not text.isdecimal() or len(text) > DIGITS:
+        if not is_number(text):
             raise UserError(f"{name}: got {text!r} (allowed: a number from 0)")
         return int(text)
 
@@ -83,6 +83,11 @@ class View:
         ablation, number = trial
         own = {} if ablation is None else {"ablation": (str(ablation),)}
         return _address(TRIAL, {"study": (self.study,), **own, "trial": (str(number),)})
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a whole number, of up to ``DIGITS`` digits: Python converts no number of thousands."""
+    return text.isdecimal() and len(text) <= DIGITS
 
 
 def _several(value: str | Iterable[str]) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def is_finished(path: Path) -> bool:
     """Whether the search in the folder ``path`` is finished. Raises UserError for no study or a damaged ledger."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     if next(iter(ledger.replay()), None) is None:
-        raise _empty(path)
+        raise empty_ledger(path)
     ends = list(ledger.only("finished", "resumed", "extended"))
     return bool(ends) and isinstance(ends[-1], Finished)
 
@@ -92,7 +92,7 @@ def read_study(path: Path) -> StudyRecord:
     except WrongEventError as error:
         raise UserError(f"{ledger.folder}: {error}") from None
     if record.opened is None:
-        raise _empty(path)
+        raise empty_ledger(path)
     record.cut = ledger.cut
     return record
 
@@ -129,7 +129,8 @@ def _long(ledger: Ledger) -> StudyRecord | None:
     return columnar_record(ledger.lines()) if is_long(ledger) else None
 
 
-def _empty(path: Path) -> UserError:
+def empty_ledger(path: Path) -> UserError:
+    """The error for a study whose ledger has no event."""
     return UserError(f"{path}: the ledger is empty (allowed: a folder that `skipstack search --out` made)")
 
 

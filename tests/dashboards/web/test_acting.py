@@ -2,6 +2,7 @@
 nothing and change nothing.
 """
 
+import asyncio
 import http.client
 import re
 import signal
@@ -13,8 +14,11 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+from starlette.requests import Request as Asked
 
+from skipstack.dashboards.web.http_messages import body_of
 from skipstack.dashboards.web.page_names import ACT, GOING, TRIAL
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
@@ -127,6 +131,8 @@ def test_without_the_token_from_elsewhere_or_for_another_study_nothing_changes(r
     [
         ({"do": "stop", "trial": "999"}, "is not in this study (allowed: "),
         ({"do": "stop", "trial": "-1"}, "got an incomplete request"),
+        ({"do": "stop", "trial": "1" * 5_000}, "got an incomplete request"),
+        ({"do": "note", "trial": "1" * 5_000, "text": "noisy"}, "got an incomplete request"),
         ({"do": "try", "point": "depht=3"}, "depht"),
         ({"do": "try", "point": "/etc/passwd"}, "point: got no value"),
         ({"do": "note", "trial": "x", "text": "of which trial?"}, "got an incomplete request"),
@@ -139,6 +145,14 @@ def test_a_mistake_is_told_on_the_page(given: dict[str, str], said: str, running
     assert answer.status in (400, 403)
     assert said in answer.text
     assert not waiting(running)
+
+
+def test_a_browser_that_leaves_before_its_form_is_sent_is_no_error_of_the_server() -> None:
+    async def left() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(UserError, match="got 0 bytes of a body"):
+        asyncio.run(body_of(Asked({"type": "http", "method": "POST", "headers": []}, left), 100))
 
 
 @pytest.fixture

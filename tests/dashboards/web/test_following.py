@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from skipstack.dashboards.web.following import EVERY, Followed
+from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import (
@@ -56,6 +57,15 @@ def test_looks_at_a_growing_ledger_end_where_a_single_one_does(tmp_path: Path) -
     ended = [event for event in EVENTS if isinstance(event, Ended) and event.reason == "failed"]
     assert [(fault.trial, fault.message) for fault in whole.faults] == [(each.trial, each.message) for each in ended]
     assert [state.ended for state in states] == sorted(state.ended for state in states)
+
+
+def test_an_empty_ledger_is_refused_until_it_has_an_event(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger") as ledger:
+        followed = Followed(tmp_path)
+        with pytest.raises(UserError, match="the ledger is empty"):
+            followed.look()
+        ledger.append(*EVENTS[:61])
+    assert followed.look().trials
 
 
 def test_no_trial_is_trained_between_two_drivers_and_the_pace_is_the_last_ones(tmp_path: Path) -> None:
