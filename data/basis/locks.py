@@ -12,15 +12,15 @@ WITHOUT_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTS
 """The errors of a disk that has no locks, as some disks of clusters."""
 
 
-def locked(lock: Path, how: int) -> int:
-    """Lock the file ``lock``, created if it does not exist, and return its descriptor. ``how``: flags of ``flock``. If
-    the lock file was removed meanwhile, a new one is created and locked.
+def locked(lock: Path, how: int, mode: int = 0o600) -> int:
+    """Lock the file ``lock``, created with ``mode`` if it does not exist, and return its descriptor. ``how``: flags of
+    ``flock``. If the lock file was removed meanwhile, a new one is created and locked.
     Raises BlockingIOError if ``how`` says not to wait and another process holds the lock.
     """
     while True:
         lock.parent.mkdir(mode=0o700, exist_ok=True)
         try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, mode)
         except FileNotFoundError:  # another process removed the parent folder while it was empty
             continue
         try:
@@ -36,11 +36,12 @@ def locked(lock: Path, how: int) -> int:
 @contextmanager
 def alone(lock: Path) -> Iterator[None]:
     """Context that only one process at a time enters with the file ``lock``, which exists only meanwhile. On a disk
-    without locks any process enters.
+    without locks any process enters. A process that is killed leaves the file, which other users of the folder can
+    lock if the umask lets them write.
     """
     descriptor = None
     try:
-        descriptor = locked(lock, fcntl.LOCK_EX)
+        descriptor = locked(lock, fcntl.LOCK_EX, 0o666)
     except OSError as error:
         if error.errno not in WITHOUT_LOCKS:
             raise

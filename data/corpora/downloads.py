@@ -73,7 +73,7 @@ def download(wanted: Download, folder: Path, watch: Watch) -> Path:
     except OSError as error:
         # pooch raises a PermissionError of its own, with nothing but a text, from the one of the system
         reason = error.strerror or getattr(error.__cause__, "strerror", None) or one_line(error)
-        raise UserError(f"{folder}: cannot be written ({reason})") from error
+        raise UserError(f"{error.filename or folder}: cannot be written ({reason})") from error
     except ValueError as error:  # pooch raises it for a wrong digest
         raise UserError(
             f"{address}: gives another file than {wanted.name} of sha256 {wanted.sha256[:12]}; it was not kept"

@@ -19,6 +19,17 @@ def test_one_at_a_time_has_a_lock_that_leaves_no_file(tmp_path: Path) -> None:
     os.close(locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB))
 
 
+def test_the_lock_of_a_shared_folder_may_be_taken_by_whom_the_umask_lets_write(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        with alone(tmp_path / "lock"):
+            assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o664
+        os.close(locked(tmp_path / "own", fcntl.LOCK_EX))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "own").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_lock_whose_file_was_removed_meanwhile_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock, taken = tmp_path / "lock", []
 

@@ -14,6 +14,7 @@ import pytest
 
 # The commands and study files bind the real table of corpora before a test puts another in its place.
 import skipstack.dashboards.commands.corpora
+import skipstack.data.corpora.downloads
 import skipstack.data.corpora.named
 import skipstack.search.study.study_files.settings
 from skipstack.data.corpora import origins
@@ -246,3 +247,13 @@ def test_a_folder_that_may_not_be_made_is_told_with_the_reason(
     monkeypatch.setattr(os, "makedirs", refuse)
     answer = typed(*fetch(tmp_path))
     assert answer.error.endswith(f"{tmp_path / card.folder}: cannot be written (Permission denied)\n")
+
+
+def test_a_lock_that_another_user_left_is_named(card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(lock: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(lock))
+
+    monkeypatch.setattr(skipstack.data.corpora.downloads, "alone", refuse)
+    answer = typed(*fetch(tmp_path))
+    assert answer.error.endswith(".lock: cannot be written (Permission denied)\n")
+    assert f"{tmp_path / card.folder}/.train.conll." in answer.error
