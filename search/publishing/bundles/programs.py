@@ -69,11 +69,11 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComp
     Raises UserError if torch cannot export the network, if decisions or scores differ, and as ``check_program`` does.
     """
     check_program(bundle.config, to)
-    any_length = takes_any_length(bundle.config.model)
+    any_length, longest = takes_any_length(bundle.config.model), bundle.config.data.longest
     length = None if any_length else max(2, *(int(split.lengths_S.max()) for split in corpus.splits.values()))
-    if length is not None and bundle.config.data.longest is not None:
-        length = max(2, min(length, bundle.config.data.longest))
-    sentences = [each for split in ("dev", "test") for each in _sentences(corpus, split)]
+    if length is not None and longest is not None:
+        length = max(2, min(length, longest))
+    sentences = [sentence[:longest] for split in ("dev", "test") for sentence in _sentences(corpus, split)]
     program = _exported(bundle, sentences, length)
     found = _compared(bundle, program, sentences, length)
     notes = {**bundle.provenance, "torch": torch.__version__, "length": length, "compared": asdict(found)}

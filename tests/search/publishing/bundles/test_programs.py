@@ -5,17 +5,26 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.store.prepared import prepare
+from skipstack.data.store.stored import Split, StoredCorpus, offsets_of
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.build import Sizes, build
+from skipstack.models.networks.model import Network
 from skipstack.models.views.program import Inputs, Program
-from skipstack.search.publishing.bundles.bundle import load_bundle
+from skipstack.search.publishing.bundles import programs
+from skipstack.search.publishing.bundles.bundle import Bundle, load_bundle
 from skipstack.search.publishing.bundles.export import export_bundle
-from skipstack.search.publishing.bundles.programs import NOTES, _compared, check_program
+from skipstack.search.publishing.bundles.programs import NOTES, _compared, check_program, write_program
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
+from skipstack.spaces.trial import TrialConfig
 from tests.command_line import refusal, typed
 from tests.search.finished import trained
 
@@ -87,6 +96,53 @@ def test_tokens_that_differ_are_told_with_the_tokens_of_their_batch(plain: Study
     words = list(bundle.vocabulary.words)
     with pytest.raises(UserError, match=r"the program decides otherwise on 7 of 7 tokens$"):
         _compared(bundle, program, [words[:3], words[:4]], None)
+
+
+class Unexported:
+    """Stands for torch's exporter, which takes many seconds: keeps its example, and runs the network itself."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(programs, "exported", self.exported)
+        monkeypatch.setattr(torch.export, "save", lambda _, file, **__: file.touch())
+
+    def exported(self, network: Network, inputs: Inputs, *, any_length: bool) -> Any:
+        self.inputs, self.any_length = inputs, any_length
+        return SimpleNamespace(module=lambda: Program(network))
+
+
+def untrained(task: str, length: int, config: dict[str, Any]) -> tuple[Bundle, StoredCorpus]:
+    """A network with initial weights, and its corpus: sentences of ``length`` random words, one of a language model."""
+    rng, count = np.random.default_rng(0), 1 if task == "language_modelling" else 4
+    lengths_S = np.full(count, length, dtype=np.int32)
+    tags_S = np.ones_like(lengths_S) if task == "classification" else lengths_S
+
+    def split() -> Split:
+        forms_N = rng.integers(1, 9, lengths_S.sum()).astype(np.int32)
+        tags_L = rng.integers(0, 2, tags_S.sum()).astype(np.int32)
+        return Split(forms_N, tags_L, lengths_S, offsets_of(lengths_S), offsets_of(tags_S))
+
+    splits = {name: split() for name in ("train", "dev", "test")}
+    counts_F = np.bincount(splits["train"].forms_N, minlength=9).astype(np.int64)
+    stored = StoredCorpus("0" * 16, ("", *"abcdefgh"), counts_F, ("a", "b"), splits, task=task)
+    tokens = {"word_size": 4, "capital_size": 0, "affix_characters": 0, "window": 0}
+    model = {"embedder": tokens, "initial_scale": 3.0, **config.pop("model")}
+    trial = TrialConfig.model_validate({"model": model, **config})
+    corpus = prepare(stored, trial.data, LONGEST_AFFIX)
+    sizes = Sizes.of_corpus(corpus)
+    network, _ = build(trial.model, sizes=sizes, lanes=[Lane(seed=1)], dtype=torch.float32, device=CPU)
+    provenance = {"task": task, "scheme": None}
+    return Bundle(Path(), trial, corpus.vocabulary, stored.tags, network.eval(), {}, provenance, "", CPU), stored
+
+
+def test_texts_are_compared_as_they_are_cut_for_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Unexported(monkeypatch)
+    stack = {"depth": 1, "hidden": 4, "cell": "feedforward", "pooling": "mean"}
+    bundle, corpus = untrained("classification", 7, {"data": {"longest": 5}, "model": {"stack": stack}})
+    texts = [list("abcdefg"), list("hgfedcb"), list("abababa")]
+    uncut, cut = (bundle.model.read(*bundle.read(each))[0] for each in (texts, [text[:5] for text in texts]))
+    assert not torch.allclose(uncut, cut)
+    found = write_program(bundle, corpus, tmp_path / "classifier.pt2")
+    assert (found.sentences, found.largest_difference) == (10, 0.0)
 
 
 @pytest.mark.slow
