@@ -19,7 +19,7 @@ from torch.export import ExportedProgram
 from skipstack.data.basis.atomic_files import refused_where_unwritable, temporary_folder_beside
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.store.stored import StoredCorpus
-from skipstack.models.views.program import exported, takes_any_length, why_not
+from skipstack.models.views.program import LONGEST, exported, takes_any_length, why_not
 from skipstack.search.publishing.bundles.bundle import Bundle
 from skipstack.spaces.trial import TrialConfig
 
@@ -64,15 +64,18 @@ def check_program(config: TrialConfig, to: Path) -> None:
 
 def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComparison:
     """Export a bundle's network as a program, and compare the program with the network on sentences of ``corpus``. If
-    the two agree, the program is written to the new file ``to``.
+    the two agree, the program is written to the new file ``to``. Sentences longer than the program's texts are cut. A
+    language model's splits are running text, of which the first ``training.window`` tokens are compared.
 
     Raises UserError if torch cannot export the network, if decisions or scores differ, and as ``check_program`` does.
     """
     check_program(bundle.config, to)
-    any_length, longest = takes_any_length(bundle.config.model), bundle.config.data.longest
-    length = None if any_length else max(2, *(int(split.lengths_S.max()) for split in corpus.splits.values()))
-    if length is not None and longest is not None:
-        length = max(2, min(length, longest))
+    config, any_length = bundle.config, takes_any_length(bundle.config.model)
+    longest = max(int(split.lengths_S.max()) for split in corpus.splits.values())
+    if (cut := config.training.window if bundle.task.continues else config.data.longest) is not None:
+        longest = min(longest, cut)
+    length = None if any_length else max(2, longest)
+    longest = min(longest, LONGEST) if any_length else longest
     sentences = [sentence[:longest] for split in ("dev", "test") for sentence in _sentences(corpus, split)]
     program = _exported(bundle, sentences, length)
     found = _compared(bundle, program, sentences, length)

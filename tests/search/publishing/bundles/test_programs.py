@@ -145,6 +145,47 @@ def test_texts_are_compared_as_they_are_cut_for_the_network(tmp_path: Path, monk
     assert (found.sentences, found.largest_difference) == (10, 0.0)
 
 
+LAYER = {"depth": 1, "hidden": 4, "cell": "feedforward"}
+AHEAD = {**LAYER, "directions": "forward"}
+
+
+@pytest.mark.parametrize(
+    ("task", "config", "length", "shape"),
+    [
+        ("tagging", {"model": {"stack": LAYER}}, None, (4096, 10)),
+        (
+            "classification",
+            {"data": {"longest": 4999}, "model": {"stack": {**LAYER, "pooling": "mean"}}},
+            None,
+            (4096, 10),
+        ),
+        ("language_modelling", {"model": {"stack": AHEAD}}, None, (35, 4)),
+        ("language_modelling", {"training": {"window": 4999}, "model": {"stack": AHEAD}}, None, (4096, 4)),
+        (
+            "language_modelling",
+            {"training": {"window": 9}, "model": {"stack": {**AHEAD, "cell": "lstm", "skip": {"kind": "fixed"}}}},
+            9,
+            (9, 4),
+        ),
+    ],
+    ids=["tagger", "classifier", "language model", "wide window", "language model that skips"],
+)
+def test_no_compared_text_is_longer_than_those_of_the_program(
+    task: str,
+    config: dict[str, Any],
+    length: int | None,
+    shape: tuple[int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the splits of a language model, which are one text each, and with sentences of 5,000 tokens."""
+    exporter = Unexported(monkeypatch)
+    found = write_program(*untrained(task, 5000, config), tmp_path / "program.pt2")
+    assert tuple(exporter.inputs["forms_TB"].shape) == shape
+    assert exporter.any_length == (length is None)
+    assert found.sentences == shape[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [each if each in ("chain", "parser") else pytest.param(each, marks=pytest.mark.slow) for each in NETWORKS]
