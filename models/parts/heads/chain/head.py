@@ -29,7 +29,7 @@ class ChainHead(LinearHead):
     usual in conditional random fields, are not in the paper. Without ``config.boundary_scores`` they are 0. ``start``,
     A and ``end`` are initially zero. With ``allowed``, transitions that the label scheme forbids have the score -inf,
     in training and decoding, also those from the start and to the end. Gold tags with a forbidden transition have the
-    loss inf.
+    loss inf. If some gold tags of a sentence are unobserved, and no allowed tag sequence has the others, its loss is 0.
     """
 
     forbidden_start_K: Tensor
@@ -87,13 +87,18 @@ class ChainHead(LinearHead):
         chain = self.chain(features_RTBF, lengths_RB)
         match self.config:
             case CrfConfig():
-                return log_partition(chain, self.doubts) - _log_observed(chain, gold, self.doubts)
+                every_RB, observed_RB = log_partition(chain, self.doubts), _log_observed(chain, gold, self.doubts)
             case MarginConfig(discount=eta):
                 wrong_RTBK = others(gold.tags_RUB, chain.emissions_RTBK.shape[-1]).to(chain.emissions_RTBK)
                 augmented = replace(chain, emissions_RTBK=chain.emissions_RTBK + eta * wrong_RTBK)
-                return _best(augmented) - _best_observed(chain, gold)
+                every_RB, observed_RB = _best(augmented), _best_observed(chain, gold)
             case _:
                 assert_never(self.config)
+        loss_RB = every_RB - observed_RB
+        # Without constraints, -inf comes from the scores of a lane that has diverged, whose loss must not be finite.
+        if not self.config.constrained or not len((places := _open(chain, gold))[0]):
+            return loss_RB
+        return loss_RB.index_put(places, loss_RB[places].masked_fill(observed_RB[places] == -torch.inf, 0))
 
     def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
         """Finds the best tag sequence of each sentence (``best_tagging``). Tags are -1 at padding, and throughout

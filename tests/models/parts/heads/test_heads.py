@@ -39,6 +39,12 @@ BIO = Transitions(
     end_K=np.array([True, True, True]),
 )
 """Tags O, B, I: an I stands behind a B or an I."""
+WORDS = Transitions(
+    start_K=np.array([True, False, False]),
+    between_KK=np.array([[False, True, True], [False, True, True], [True, False, False]]),
+    end_K=np.array([False, False, True]),
+)
+"""Tags B, M, E of words with two characters or more; S is missing."""
 CONFIGS: dict[str, TaggingConfig] = {
     "softmax": SoftmaxConfig(),
     "crf": CrfConfig(),
@@ -56,16 +62,16 @@ CHAINS = [config for config in CONFIGS.values() if not isinstance(config, Softma
 EVERY_CHAIN = pytest.mark.parametrize("config", CHAINS, ids=list(CONFIGS)[1:])
 
 
-def empty_head(config: TaggingConfig, lanes: int) -> LinearHead:
+def empty_head(config: TaggingConfig, lanes: int, moves: Transitions = BIO) -> LinearHead:
     streams = Streams(range(lanes), "dropout", torch.device("cpu"))
-    head = build_head(config, features=FEATURES, tags=TAGS, transitions=BIO, streams=streams)
+    head = build_head(config, features=FEATURES, tags=TAGS, transitions=moves, streams=streams)
     assert isinstance(head, LinearHead)
     return head
 
 
-def head_of(config: TaggingConfig, *, lanes: int = LANES, seed: int = 3) -> LinearHead:
+def head_of(config: TaggingConfig, *, lanes: int = LANES, seed: int = 3, moves: Transitions = BIO) -> LinearHead:
     """With random weights in float64, those of moves and ends as well."""
-    head = empty_head(config, lanes)
+    head = empty_head(config, lanes, moves)
     generator = torch.Generator().manual_seed(seed)
     for parameter in head.double().parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
@@ -87,7 +93,9 @@ def gold(*, open_share: float = 0.0) -> Tensor:
     return tags.masked_fill(unseen | behind, -1)
 
 
-def twin(head: LinearHead, x: Tensor, lane: int, sentence: int, length: int | None = None) -> Scores:
+def twin(
+    head: LinearHead, x: Tensor, lane: int, sentence: int, length: int | None = None, moves: Transitions = BIO
+) -> Scores:
     """One sentence's scores, written from the equations: p = W h + b, and -inf for what the scheme forbids."""
     weights = {name: parameter.detach()[lane].numpy() for name, parameter in head.named_parameters()}
     rows = x[lane, : length or int(LENGTHS[lane, sentence]), sentence].detach().numpy()
@@ -96,9 +104,9 @@ def twin(head: LinearHead, x: Tensor, lane: int, sentence: int, length: int | No
     nothing = np.zeros(TAGS)
     return Scores(
         p=p,
-        start=np.where(BIO.start_K | (not constrained), weights.get("bias_start", nothing), -np.inf),
-        A=np.where(BIO.between_KK | (not constrained), weights.get("bias_between", np.zeros((TAGS, TAGS))), -np.inf),
-        end=np.where(BIO.end_K | (not constrained), weights.get("bias_end", nothing), -np.inf),
+        start=np.where(moves.start_K | (not constrained), weights.get("bias_start", nothing), -np.inf),
+        A=np.where(moves.between_KK | (not constrained), weights.get("bias_between", np.zeros((TAGS, TAGS))), -np.inf),
+        end=np.where(moves.end_K | (not constrained), weights.get("bias_end", nothing), -np.inf),
     )
 
 
@@ -269,6 +277,31 @@ def test_a_gold_tagging_that_the_scheme_forbids_has_an_infinite_loss_and_finite_
     assert loss[0, 0] == torch.inf
     assert loss.isfinite().sum() == loss.numel() - 1
     assert all(p.grad is not None and p.grad.isfinite().all() for p in head.parameters())
+
+
+@pytest.mark.parametrize(
+    "config", [pytest.param(each, id=name) for name, each in CONFIGS.items() if "constrained" in name]
+)
+def test_a_sentence_of_which_no_allowed_tagging_has_the_observed_tags_has_no_loss(
+    config: CrfConfig | MarginConfig,
+) -> None:
+    """A character alone, which is no word of two; and an unknown tag behind or between words, where only S could be."""
+    head, x = head_of(config, moves=WORDS), features()
+    rows = [[[-1, 2, 0, -1], [-1], [0, 2, -1]], [[0, 2], [0, 1, 1, 2], [-1, -1, -1, -1]]]
+    tags = torch.tensor([[row + [-1] * (4 - len(row)) for row in lane] for lane in rows]).transpose(1, 2)
+    loss = head.loss(x, Gold(tags), LENGTHS)
+    loss.sum().backward()
+    for lane, sentence, _ in sentences():
+        scores, observed = twin(head, x, lane, sentence, moves=WORDS), rows[lane][sentence]
+        possible = any(np.isfinite(scores.r(each)) for each in scores.taggings(observed))
+        assert possible == ((lane, sentence) not in ((0, 1), (0, 2)))
+        expected = oracle.HEADS[config.kind](scores, observed) if possible else 0
+        assert float(loss[lane, sentence].detach()) == pytest.approx(expected, abs=1e-10)
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in head.parameters())
+    x[0] = torch.nan
+    diverged = head.loss(x, Gold(tags), LENGTHS)
+    assert diverged[0].isnan().all()
+    assert torch.equal(diverged[1], loss[1])
 
 
 # --- from a config ----------------------------------------------------------------------------------------------------
