@@ -107,6 +107,7 @@ def vectors(
     )
     initialise(model, own, scale)
     update = optimiser(config.optimiser, dict(model.named_parameters()))
+    model.items.by_row = update.by_row(model.items.table)
     windows_NW = torch.as_tensor(windows(ids_N, split, config.context, boundary), device=like_RVE.device)
     targets_N = torch.as_tensor(ids_N, device=like_RVE.device)
     epochs = config.word_epochs if name == "words" else config.label_epochs

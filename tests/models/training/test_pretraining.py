@@ -5,18 +5,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from skipstack.data.basis.seeding import derive
+from skipstack.data.basis.seeding import derive, generator
 from skipstack.data.store.stored import Split
 from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
-from skipstack.models.configs.training import Adam, PretrainingConfig, Sgd
+from skipstack.models.configs.training import Adagrad, Adam, AdamW, LazyAdam, Optimiser, PretrainingConfig, Sgd
 from skipstack.models.ground.initialise import initialise
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.build import Sizes, build
 from skipstack.models.networks.model import Network
+from skipstack.models.training import lane_optimiser
 from skipstack.models.training.pretraining import WindowModel, pretrain, vectors, windows
 from tests.models.corpora import small_corpus
 
@@ -154,3 +156,32 @@ def test_a_lanes_language_models_are_those_of_its_seed_alone() -> None:
     for name, value in alone.state_dict().items():
         assert (together.state_dict()[name][1] - value[0]).abs().max() < 1e-12
         assert "bias" in name or not torch.equal(together.state_dict()[name][0], value[0])
+
+
+PAIRS = split_of(*([2 * pair + 1, 2 * pair + 2] for pair in range(6)))
+"""Each token predicts the only other one of its sentence, so that one batch of an epoch looks a word up."""
+
+
+def learnt(optimiser: Optimiser, epochs: int) -> Tensor:
+    config = PretrainingConfig(word_epochs=epochs, context=1, hidden=4, batch_size=6, optimiser=optimiser)
+    like = torch.zeros(1, 13, 3, dtype=torch.float64)
+    return vectors(config, "words", PAIRS.forms_N.astype(np.int64), PAIRS, 0, like, [0], 1.0)[0]
+
+
+def test_lazy_adam_moves_the_words_of_a_batch_alone() -> None:
+    """Adam's first step moves a number by the learning rate, whatever its gradient; words of the first batch alone."""
+    first = generator(derive(0, "pretraining", "words"), "order", 0).permutation(12)[:6]
+    read = PAIRS.forms_N[first ^ 1]
+    moved = (learnt(LazyAdam(learning_rate=0.01), 1) - learnt(LazyAdam(), 0)).abs()
+    assert moved[read] == pytest.approx(0.01, rel=1e-3)
+    averaged = (learnt(Adam(learning_rate=0.01), 1) - learnt(Adam(), 0)).abs()
+    assert (averaged[read] > 0.015).all()
+
+
+@pytest.mark.parametrize("optimiser", [Sgd(), Sgd(momentum=0.9), Adagrad(), Adam(), AdamW()], ids=str)
+def test_words_get_the_same_vectors_if_their_table_has_many_rows(
+    optimiser: Optimiser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = learnt(optimiser, 3)
+    monkeypatch.setattr(lane_optimiser, "MANY_ROWS", 2)
+    assert torch.equal(learnt(optimiser, 3), expected)
