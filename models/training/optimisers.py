@@ -132,9 +132,9 @@ class LaneAdam(LaneOptimiser):
         return "adam"
 
     def constants(self) -> tuple[float, ...]:
-        """Return beta1, beta2, epsilon, and the bias corrections of m and v at the current step."""
+        """Return the arguments in the kernel's order. The last two are the bias corrections at the current step."""
         beta1, beta2, done = self.config.beta1, self.config.beta2, float(self.steps)
-        return beta1, beta2, self.config.epsilon, 1 - beta1**done, 1 - beta2**done
+        return beta1, 1 - beta1, beta2, 1 - beta2, self.config.epsilon, 1 - beta1**done, 1 - beta2**done
 
     def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
         """Return three lists for each lane: the parameters with these names, their m, and their v, as views."""

@@ -14,7 +14,6 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 from torch import Tensor
 
-from skipstack.models.kernels.compiled.arithmetic import ONE
 from skipstack.models.kernels.compiled.arrays import arrays, numbers
 from skipstack.models.kernels.compiled.rowwise import Array, add
 from skipstack.models.kernels.compiling import compiled, inlined
@@ -107,8 +106,9 @@ def move(
 ) -> None:
     """Updates N numbers of a parameter. ``first_N``, ``second_N``: the rule's slots, if any, in the optimiser's order.
 
-    ``constants``: for momentum, the factor of the velocity. For Adagrad, epsilon. For Adam, beta_1, beta_2, epsilon,
-    and the divisors that correct the averages of the gradients and of their squares.
+    ``constants``: for momentum, the factor of the velocity. For Adagrad, epsilon. For Adam, beta_1, 1 - beta_1,
+    beta_2, 1 - beta_2, epsilon, and the divisors that correct the averages of the gradients and of their squares. In
+    float32, 1 - beta_2 would have few right digits if it were computed from beta_2.
     """
     if rule == SGD:
         for j in range(len(parameter_N)):
@@ -125,12 +125,12 @@ def move(
         for j in range(len(parameter_N)):
             parameter_N[j] -= rate * (gradient_N[j] / (np.sqrt(first_N[j]) + constants[0]))
     elif rule == ADAM:
-        beta1, beta2, epsilon = constants[0], constants[1], constants[2]
-        whole1, whole2 = constants[3], constants[4]
+        beta1, new1, beta2, new2 = constants[0], constants[1], constants[2], constants[3]
+        epsilon, whole1, whole2 = constants[4], constants[5], constants[6]
         for j in range(len(parameter_N)):
-            first_N[j] = beta1 * first_N[j] + (ONE - beta1) * gradient_N[j]
+            first_N[j] = beta1 * first_N[j] + new1 * gradient_N[j]
         for j in range(len(parameter_N)):
-            second_N[j] = beta2 * second_N[j] + (ONE - beta2) * gradient_N[j] * gradient_N[j]
+            second_N[j] = beta2 * second_N[j] + new2 * gradient_N[j] * gradient_N[j]
         for j in range(len(parameter_N)):
             parameter_N[j] -= rate * (first_N[j] / whole1 / (np.sqrt(second_N[j] / whole2) + epsilon))
 

@@ -107,6 +107,21 @@ def test_lazy_adam_is_torchs_sparse_adam_of_each_lane_alone(kernels: Kernels) ->
     assert all((lookup.table[lane] - table).abs().max() < 1e-12 for lane, table in enumerate(theirs))
 
 
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
+def test_in_single_precision_adams_averages_are_right_to_its_last_digits(kernels: Kernels) -> None:
+    """1 - 0.999 has five right digits where 0.999 is rounded before."""
+    lookup = Lookup(1, 4, 2)
+    lookup.table.data = torch.zeros(1, 4, 2)
+    lookup.by_row = True
+    update = optimiser(LazyAdam(beta1=0.9, beta2=0.999), {"table": lookup.table})
+    with chosen(kernels):
+        (0.5 * lookup(torch.tensor([[2]]))).sum().backward()
+        update.step(torch.tensor([0.1]))
+    state = {name: slot[0, 2].tolist() for name, slot in update.slots.items()}
+    assert state["mean.table"] == pytest.approx([0.1 * 0.5] * 2, rel=2e-7)
+    assert state["square.table"] == pytest.approx([0.001 * 0.5**2] * 2, rel=2e-7)
+
+
 def run(config: Optimiser, *, word_vectors: str = "trainable", l2: float = 0.0) -> Training:
     embedder = {"word_size": 6, "affix_characters": 2, "spelling": CharacterLstmConfig(size=3, hidden=4)}
     return Training(
