@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,5 +29,13 @@ def as_parquet(records: Sequence[Numbers], names: Sequence[str]) -> bytes:
 
 
 def as_json(content: Mapping[str, Any]) -> str:
-    """Write the content of a report as JSON text that ends in a line break. Undefined values must be None."""
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """Write the content of a report as JSON text that ends in a line break. NaN and infinities become null."""
+    return json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -11,7 +11,7 @@ none (``search/analysis/exploration``).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import ceil, inf, isfinite
 
 from skipstack.search.analysis.confirmation.differences import (
     Split,
@@ -316,6 +316,8 @@ def _measured(
     gain = difference(trial, reference, split, same_sentences=row.same_sentences)
     if gain is None:
         return replace(plain, why=f"not measured on {split}")
+    if not isfinite(gain.value):
+        return replace(plain, why=gain.why)
     if only_described:
         return replace(plain, gain=described(gain, only_described))
     return replace(

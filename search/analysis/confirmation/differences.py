@@ -6,7 +6,7 @@ documents; x any leading axes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import fsum
+from math import isfinite
 from typing import Final, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.statistics.descriptive import effect_size
+from skipstack.search.statistics.descriptive import effect_size, mean
 from skipstack.search.statistics.estimates import (
     Estimate,
     mean_over_corpora,
@@ -52,11 +52,14 @@ def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
     scores = by_seed(trial, split)
     if not scores:
         return None
+    value = _mean(scores)
+    if not isfinite(value):
+        return _not_finite(value, len(scores), split)
     counts_RSC = _counts(trial, split, tuple(scores))
     if counts_RSC is None:
         return _over_calls(scores, trial.replicates, split)
     units_RUC, documents = _units(counts_RSC, trial.documents)
-    estimate = over_sentences_too(_mean(scores), pseudo_values(units_RUC, scores_of(trial.measure)))
+    estimate = over_sentences_too(value, pseudo_values(units_RUC, scores_of(trial.measure)))
     return _of_sentences(estimate, trial.measure, counts_RSC, documents)
 
 
@@ -82,6 +85,8 @@ def difference(
     shared = tuple(seed for seed in ours if seed in theirs and trial.replicates == reference.replicates)[:most]
     seeds = (shared, shared) if shared else (tuple(ours), tuple(theirs))
     value = _mean({seed: ours[seed] for seed in seeds[0]}) - _mean({seed: theirs[seed] for seed in seeds[1]})
+    if not isfinite(value):
+        return _not_finite(value, min(map(len, seeds)), split)
     counts = _paired_counts(trial, reference, split, seeds, same_sentences)
     scale = max(map(abs, (*ours.values(), *theirs.values())))
     if counts is not None:
@@ -99,8 +104,9 @@ def interaction(
     """Return the interaction of two changes, (both - other) - (one - base): the joint effect beyond the single effects.
 
     ``one``, ``other``: the trials with a single change. ``both``, ``base``: the trials with both changes and with none.
-    None if one of the four trials was not measured on ``split``, or if no seed is shared by all four. Scores are paired
-    by seed. They are also paired by sentence if all four trials have counts of the same sentences.
+    None if one of the four trials was not measured on ``split``, if a score is NaN or infinite, or if no seed is shared
+    by all four. Scores are paired by seed. They are also paired by sentence if all four trials have counts of the same
+    sentences.
     """
     scores = [by_seed(trial, split) for trial in (both, other, one, base)]
     shared = [seed for seed in scores[0] if all(seed in each for each in scores)]
@@ -108,6 +114,8 @@ def interaction(
         return None
     of_both, of_other, of_one, of_base = scores
     values = {seed: (of_both[seed] - of_other[seed]) - (of_one[seed] - of_base[seed]) for seed in shared}
+    if not isfinite(value := _mean(values)):
+        return None
     scale = max(abs(each[seed]) for each in scores for seed in shared)
     tables = [difference_table(both, other), difference_table(one, base)] if split == "test" else [None]
     apart = [table for table in tables if table is not None and len(table) == len(shared)]
@@ -116,7 +124,7 @@ def interaction(
     counts_RSC = _counts(both, split, shared)
     assert counts_RSC is not None, "there is a table of them"
     documents = apart[0].shape[1] != counts_RSC.shape[1]
-    estimate = over_sentences_too(_mean(values), apart[0] - apart[1], scale=scale)
+    estimate = over_sentences_too(value, apart[0] - apart[1], scale=scale)
     return _of_sentences(estimate, both.measure, counts_RSC, documents)
 
 
@@ -168,6 +176,11 @@ def scores_of(measure: Measure) -> OfCounts:
         return sign * measure.of_counts(counts_xC)
 
     return scores
+
+
+def _not_finite(value: float, seeds: int, split: Split) -> Estimate:
+    """Return an estimate without an interval, since a score is NaN or infinite, which a user's function may report."""
+    return Estimate(value=value, seeds=seeds, why=f"a score on {split} is no finite number")
 
 
 def _over_calls(
@@ -270,4 +283,4 @@ def _counts(trial: TrialRecord, split: Split, seeds: Sequence[int]) -> NDArray[n
 
 
 def _mean(scores: Mapping[int, float]) -> float:
-    return fsum(scores.values()) / len(scores)
+    return mean(tuple(scores.values()))

@@ -8,6 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm, reach
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design, why_not_by_design
 from skipstack.search.analysis.confirmation.differences import difference, difference_table
@@ -61,6 +63,25 @@ def test_nobody_asks_for_randomisation_but_who_does() -> None:
     assert {row.p_randomised for row in rows_of(by_design(record_of(CONFIG, *trials()))).values()} == {None}
     asked = rows_of(by_design(record_of(CONFIG, *trials()), randomise=True)).values()
     assert [row.p_randomised is None for row in asked] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_row_with_a_score_that_is_no_finite_number_is_not_compared_and_the_others_are_corrected_without_it(
+    bad: float,
+) -> None:
+    scores = [(0.70, 0.72, 0.71), (0.61, 0.60, 0.64), (0.80, bad, -bad), (0.69, 0.73, 0.70)]
+    found = by_design(
+        record_of(CONFIG, *trials(tested_too=False), *(measured(number, *each) for number, each in enumerate(scores)))
+    )
+    rows = rows_of(found)
+    assert (rows["5"].gain, rows["5"].p, rows["5"].why) == (None, None, "a score on test is no finite number")
+    assert rows["5"].test is not None
+    assert rows["5"].test.half is None
+    plain = [ttest_rel(scores[place], scores[0]).pvalue for place in (1, 3)]
+    assert [rows[label].p for label in ("1", "none")] == pytest.approx([min(plain) * 2, max(*plain, min(plain) * 2)])
+    assert found is not None
+    text = render(confirmation_report(found), "json")
+    assert ("NaN" in text, "Infinity" in text, "null" in text) == (False, False, True)
 
 
 @pytest.mark.parametrize("proposer", ["grid", "one_at_a_time"])
