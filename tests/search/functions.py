@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from skipstack.search.analysis.ablation.history import AblationHistory
+from skipstack.search.analysis.ablation.options import AblationOptions
+from skipstack.search.api.ablation import prepare_ablation
 from skipstack.search.api.opening import open_study
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
@@ -17,6 +20,7 @@ from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.search.study.task import EpochResult
@@ -68,6 +72,17 @@ def run_function(folder: StudyFolder, function: Function, kind: type[Driver] = D
         driver = kind(folder, ledger, device="cpu", clock=time.time)
         run_study(driver, SerialEngine(FunctionWorkers(function)))
         return driver.record
+
+
+def ablate_function(folder: StudyFolder, function: Function, *, seeds: int) -> StudyRecord:
+    """Run the next ablation of a finished study, and return the study's record."""
+    prepared = prepare_ablation(folder.path, AblationOptions(seeds=seeds), data_dir=None)
+    number = prepared.experiment.number
+    with Ledger(folder.ledger) as ledger:
+        own, history = StudyFolder(folder.path, number), AblationHistory(ledger, number)
+        driver = Driver(own, history, device="cpu", clock=time.time, first=list(prepared.first))
+        run_study(driver, SerialEngine(FunctionWorkers(function)))
+    return read_study(folder.path)
 
 
 def searched(path: Path, function: Function, study: Any = LINE, **options: Any) -> StudyRecord:

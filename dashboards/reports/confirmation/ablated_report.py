@@ -67,7 +67,7 @@ def _cost(record: StudyRecord) -> Iterator[Sentence]:
     if record.plan.looks and seeds:
         trained = f"{counted(len(trials), 'config')} with {min(seeds)} to {max(seeds)} seeds: {seconds}"
     else:
-        each = record.study.search.repeated.counted(record.study.search.seeds)
+        each = record.study.search.repeated.counted(record.study.search.lanes_of_a_trial)
         epochs = counted(sum(trial.epochs for trial in trials), "epoch")
         trained = f"{counted(len(trials), 'trial')} with {each}: {epochs}, {seconds}"
     yield Sentence(

@@ -1,5 +1,6 @@
 """What an ablation asks of its rows, by hand, and what it finds on several corpora and of several winners."""
 
+from math import sin
 from pathlib import Path
 from statistics import fmean
 
@@ -8,17 +9,23 @@ from pydantic import JsonValue
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.search.analysis.ablation.labels import winners_in_words
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.ablated import ablated, questions
 from skipstack.search.analysis.confirmation.figures import confirmed_figures
 from skipstack.search.analysis.confirmation.forecast import most
+from skipstack.search.execution.workers.reporting import Report
 from skipstack.search.ledger.events import ListedRow, Role, RoleKind
 from skipstack.search.strategy.proposers.config import PathConfig
 from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from tests.search.analysis.ablation.toys import beginning, made, planted, run_ablation
+from tests.search.functions import Config, ablate_function, open_function, run_function
 from tests.search.toy import open_toy, run_toy, toy_study
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
@@ -61,6 +68,32 @@ def test_a_row_that_is_there_for_two_reasons_answers_two_questions(tmp_path: Pat
     unconfirmed = next(trial for trial in study.trials.values() if trial.point not in (base, winner, shallow, slow))
     assert confirmed_figures(study, unconfirmed.config) == []
     assert [row.is_reference for row in ablated(record).rows] == [True, False, False, False, False, False]
+
+
+def of_folds(config: Config, report: Report) -> None:
+    """Report no test score."""
+    model = report.folder / "model.txt"
+    model.write_text("a model")
+    report(score=config["x"] + 0.1 * config["fold"] + 0.01 * sin(config["x"] + config["seed"]), model=model)
+
+
+@pytest.fixture(scope="module")
+def with_folds(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
+    """A study of a function with three folds, and its ablation with two fresh seeds, so with six calls a trial."""
+    space = {"axes": {"x": {"choice": [0, 1]}}, "base": {"x": 0}}
+    search = {"proposer": "random", "trials": 2, "scheduler": "none", "replicates": {"fold": 3}}
+    path = tmp_path_factory.mktemp("folds") / "study"
+    folder = open_function(path, of_folds, {**space, "search": search}, epochs=1, seeds=1)
+    run_function(folder, of_folds)
+    ablate_function(folder, of_folds, seeds=2)
+    return folder
+
+
+def test_the_cost_of_an_ablation_with_folds_counts_the_calls_of_a_trial(with_folds: StudyFolder) -> None:
+    record = whole_ablations(read_study(with_folds.path))[1]
+    assert {len(trial.seeds) for trial in record.trials.values()} == {2 * 3}
+    told = " ".join(render(ablated_report(record, ablated(record)), "text").split())
+    assert "trained 2 trials with 3 folds of each of 2 partitions" in told
 
 
 def test_questions_of_one_kind_stand_in_the_order_of_the_axes() -> None:
