@@ -65,7 +65,8 @@ def _cost(record: StudyRecord) -> Iterator[Sentence]:
     seconds = duration(sum(trial.seconds for trial in trials))
     seeds = [len(trial.seeds) for trial in trials]
     if record.plan.looks and seeds:
-        trained = f"{counted(len(trials), 'config')} with {min(seeds)} to {max(seeds)} seeds: {seconds}"
+        fewest = f"{min(seeds)} to " if min(seeds) < max(seeds) else ""
+        trained = f"{counted(len(trials), 'config')} with {fewest}{counted(max(seeds), 'seed')}: {seconds}"
     else:
         each = record.study.search.repeated.counted(record.study.search.lanes_of_a_trial)
         epochs = counted(sum(trial.epochs for trial in trials), "epoch")

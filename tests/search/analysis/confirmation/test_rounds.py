@@ -69,6 +69,15 @@ def test_planted_effects_are_marked_at_the_first_look_and_others_train_on_until_
     assert {each for axis, each in ended if axis == RATE} <= {"hopeless", "all seeds"}
 
 
+def test_the_report_says_with_how_many_seeds_the_rows_were_trained(study: tuple[Path, list[Experiment]]) -> None:
+    first, last = after(study, 1), whole(study)
+    assert {len(trial.seeds) for trial in first.trials.values()} == {3}
+    fewest, *_, most = sorted(len(trial.seeds) for trial in last.trials.values())
+    for record, seeds in ((first, "3 seeds"), (last, f"{fewest} to {most} seeds")):
+        told = " ".join(render(ablated_report(record, ablated(record)), "text").split())
+        assert f"{len(record.trials)} configs with {seeds}: " in told
+
+
 @pytest.mark.slow
 def test_the_report_says_how_many_rows_are_still_open(study: tuple[Path, list[Experiment]]) -> None:
     def told(record: StudyRecord) -> str:
