@@ -124,7 +124,8 @@ def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) 
     if origin.epoch != origin.best_epoch:
         yield f"The trial was best after epoch {origin.best_epoch}, with which no model was given."
     for each in confirmed:
-        yield each.in_words(measure, "this config", "what the function reports as test", ".4g")
+        reported = "test" if each.split == "test" else "score"
+        yield each.in_words(measure, "this config", f"what the function reports as {reported}", ".4g")
     if not confirmed:
         yield "Nothing of this config is confirmed: `skipstack.ablate` would call it with fresh seeds."
     yield ""

@@ -1,5 +1,6 @@
 """What an ablation asks of its rows, by hand, and what it finds on several corpora and of several winners."""
 
+from functools import partial
 from math import sin
 from pathlib import Path
 from statistics import fmean
@@ -18,6 +19,7 @@ from skipstack.search.analysis.confirmation.figures import confirmed_figures
 from skipstack.search.analysis.confirmation.forecast import most
 from skipstack.search.execution.workers.reporting import Report
 from skipstack.search.ledger.events import ListedRow, Role, RoleKind
+from skipstack.search.publishing.bundles.export import export_bundles
 from skipstack.search.strategy.proposers.config import PathConfig
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
@@ -94,6 +96,27 @@ def test_the_cost_of_an_ablation_with_folds_counts_the_calls_of_a_trial(with_fol
     assert {len(trial.seeds) for trial in record.trials.values()} == {2 * 3}
     told = " ".join(render(ablated_report(record, ablated(record)), "text").split())
     assert "trained 2 trials with 3 folds of each of 2 partitions" in told
+
+
+def test_the_card_of_a_function_without_test_scores_has_what_an_ablation_confirmed(
+    with_folds: StudyFolder, tmp_path: Path
+) -> None:
+    record = read_study(with_folds.path)
+    (bundle,) = export_bundles(
+        record,
+        with_folds,
+        tmp_path / "bundle",
+        best=None,
+        trial=None,
+        device="cpu",
+        confirmed=partial(confirmed_figures, record),
+    )
+    best = record.ranked()[0]
+    (again,) = (trial for trial in record.ablations[1].trials.values() if trial.config == best.config)
+    card = (bundle / "README.md").read_text()
+    assert "Nothing of this config is confirmed" not in card
+    assert f"on what the function reports as score: score {fmean(again.dev.values()):.4g} ± " in card
+    assert "the mean of 3 folds of each of 2 partitions and half" in card
 
 
 def test_questions_of_one_kind_stand_in_the_order_of_the_axes() -> None:
