@@ -42,25 +42,35 @@ MOST: Final = 150
 """The maximum number of curves that are drawn."""
 
 
-def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure, *, rungs: Sequence[int] = ()) -> Any:
+def learning_curves(
+    curves: pd.DataFrame,
+    trials: pd.DataFrame,
+    measure: Measure,
+    *,
+    rungs: Sequence[int] = (),
+    ranked: Sequence[int] | None = None,
+) -> Any:
     """Draw each trial's learning curve, averaged over its seeds. A cross marks where a trial was stopped, but the best
     trial has none. A vertical line marks each rung. If there are more than ``MOST`` trials, the best is drawn, and
     others evenly spaced over the ranking.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trials``: a frame with the columns state and
     score, indexed by the number of the trial. ``rungs``: the epochs at which trials are compared.
+    ``ranked``: the numbers of the trials with a score, the best first; None if they are ranked by their scores.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     finite = means[np.isfinite(means["dev"])]
-    ranked = trials.loc[finite["trial"].unique()].sort_values("score", ascending=False, na_position="last")
-    places = np.unique(np.linspace(0, len(ranked) - 1, min(MOST, len(ranked))).round().astype(int))
-    drawn = finite[finite["trial"].isin(ranked.index[places])]
+    scored = trials["score"].dropna().sort_values(ascending=False).index if ranked is None else pd.Index(ranked)
+    known = pd.Index(finite["trial"].unique())
+    order = scored[scored.isin(known)].append(known[~known.isin(scored)])
+    places = np.unique(np.linspace(0, len(order) - 1, min(MOST, len(order))).round().astype(int))
+    drawn = finite[finite["trial"].isin(order[places])]
     drawn = drawn.assign(
         value=drawn["dev"] * shown(measure),
         kind=drawn["trial"].map(trials["state"]).map(NAMES).fillna(FAULTY.name),
     )
-    if trials["score"].notna().any():
-        drawn.loc[drawn["trial"] == trials["score"].idxmax(), "kind"] = BEST.name
+    if len(scored):
+        drawn.loc[drawn["trial"] == scored[0], "kind"] = BEST.name
     present = [look for look in LOOKS if look.name in set(drawn["kind"])]
     last = drawn.loc[drawn.groupby("trial")["epoch"].idxmax()]
     y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
@@ -82,7 +92,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
         alt.layer(*layers),
         f"Learning curves: {count.get('stopped', 0):,} of {len(trials):,} trials were stopped early",
         "Each line is a trial, the mean over its seeds." + (" Upright lines are rungs." if len(rungs) else ""),
-        some_of(len(places), len(ranked), "trials"),
+        some_of(len(places), len(order), "trials"),
         _without(means, finite, trials),
     )
 

@@ -1,5 +1,6 @@
 """A chart of the score of each trial in the order of proposal, with the best score so far."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import altair as alt
@@ -15,11 +16,12 @@ MOST: Final = 2000
 """The maximum number of trials that are drawn, apart from those that were the best so far."""
 
 
-def history(trials: pd.DataFrame, measure: Measure) -> Any:
+def history(trials: pd.DataFrame, measure: Measure, ranked: Sequence[int] | None = None) -> Any:
     """Draw a point for each trial with a score, and the best score so far as a step line. If there are more than
     ``MOST`` trials, only every n-th is drawn, and each that was the best so far.
 
-    ``trials``: a frame with the columns state, score and dev, indexed by the number of the trial.
+    ``trials``: a frame with the columns state, score and dev, indexed by the number of the trial. ``ranked``: the
+    numbers of the trials with a score, the best first; None if they are ranked by their scores.
     """
     known = trials[np.isfinite(trials["dev"]) & trials["score"].notna()]
     rows = pd.DataFrame(
@@ -29,8 +31,10 @@ def history(trials: pd.DataFrame, measure: Measure) -> Any:
             "kind": kinds(known["state"]).to_numpy(),
         }
     )
-    best = known["score"].cummax().to_numpy()
-    leads = known["score"].to_numpy() > np.concatenate([[-np.inf], best[:-1]])[: len(best)]
+    places = known["score"].rank(method="min", ascending=False)
+    if ranked is not None:
+        places = pd.Series(range(len(ranked)), ranked, dtype=float).reindex(known.index)
+    leads = places.to_numpy() < np.concatenate([[np.inf], places.cummin().to_numpy()[:-1]])[: len(places)]
     steps = rows[leads]
     last = rows.iloc[[-1]].assign(value=steps["value"].iloc[-1]) if len(rows) else rows
     drawn = thinned(rows, MOST, pd.Series(leads))

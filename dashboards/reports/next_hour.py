@@ -21,6 +21,7 @@ def next_hour(
     proposer: str,
     several: bool,
     measure: Measure,
+    raced: bool = False,
 ) -> Iterator[str]:
     """Yield sentences about the next hour; none if no trial is left.
 
@@ -28,6 +29,7 @@ def next_hour(
     if not known. ``seconds_left``: the seconds until all trials have ended or the study's hours are over; None if not
     known. ``continued``: the forecast of the gain from more trials; None before there is one. ``proposer``: the name of
     the method that chooses trials. ``several``: whether the study has several objectives.
+    ``raced``: whether its seeds race.
     """
     if not left:
         return
@@ -50,6 +52,9 @@ def next_hour(
         )
     else:
         yield f"At the present pace about {counted(coming, 'trial')} of {left:,} will end within the hour."
+    if raced:
+        yield "No forecast of the best score is made: seeds race, so scores are means over different numbers of seeds."
+        return
     yield _best(coming, continued, proposer, several=several, measure=measure)
 
 

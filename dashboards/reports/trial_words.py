@@ -35,7 +35,7 @@ def trial_in_words(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> It
 
 
 def _standing(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> str:
-    done, resource = _done(trial), record.study.search.resource
+    done, resource = trained_in_words(trial), record.study.search.resource
     if trial.reused is not None:
         source = trial.reused
         where = f" of {source.study}" if source.study else ""
@@ -86,7 +86,7 @@ def _at_rung(trial: TrialRecord, resource: Resource) -> str:
     return "" if rung is None else f", at the rung of {counted_rung(rung, resource)}"
 
 
-def _done(trial: TrialRecord) -> str:
+def trained_in_words(trial: TrialRecord) -> str:
     """The completed training of a trial, such as ``3 of 12 epochs``. If seeds race (are trained in groups), it is, once
     the first group has all its epochs, ``12 epochs of each of 2 seeds``.
     """

@@ -292,11 +292,11 @@ def _reached(verdict: Explored) -> str:
 
 def _others(verdict: Explored) -> str:
     """The clause on the scores of the other trials. It claims nothing about trials not trained to their ends."""
-    whole, cut = verdict.others.whole, verdict.others.cut
-    if not whole and not cut:
+    whole, cut, fewer = verdict.others.whole, verdict.others.cut, verdict.others.fewer
+    if not whole and not cut and not fewer:
         return "no other trial has a score"
     parts = []
-    if whole and cut:
+    if whole and (cut or fewer):
         who = "the one other that was" if whole == 1 else f"of {whole} others that were"
         its = "its end reached no more" if whole == 1 else "their ends none reached more"
         parts.append(f"{who} trained to {its}")
@@ -309,6 +309,10 @@ def _others(verdict: Explored) -> str:
         after = f"{least}" if least == most else f"{least} to {most}"
         they, epochs = "it" if cut == 1 else "they", counted(verdict.epochs, "epoch")
         parts.append(f"{who} {was} stopped after {after} of {epochs}, so it is not known what {they} would reach")
+    if fewer:
+        was = "was" if fewer == 1 else "were"
+        who = str(fewer) if whole or cut else "the other one" if fewer == 1 else f"the {fewer} others"
+        parts.append(f"{who} {was} stopped with fewer seeds")
     return "; ".join(parts)
 
 

@@ -205,6 +205,16 @@ class Followed:
         index = pd.Index(list(record.trials), name="trial")
         return pd.DataFrame(rows, index, ["state", "score", "dev"]).astype({"score": float, "dev": float})
 
+    def ranked(self) -> list[int] | None:
+        """The numbers of the trials with a score so far, the best first, if seeds race; None if scores alone rank
+        trials. Thread-safe.
+        """
+        with self._lock:
+            self._look()
+            record = self._counts.record
+            raced = record.study.search.resource == "seeds"
+            return [trial.number for trial in record.ranked()] if raced else None
+
     def progressed(self) -> SearchSoFar:
         """The exploration of the search so far, and the rungs ahead of its training trials. Thread-safe.
 

@@ -123,10 +123,11 @@ def _curves(path: Path, *, over: bool) -> Iterator[Element]:
     """
     if over:
         seen = snapshot(path).explored
-        yield from beside([chart(history_chart(seen.seen.trials, seen.measure))], [chart(curves_chart(seen))])
+        history = history_chart(seen.seen.trials, seen.measure, seen.seen.ranked)
+        yield from beside([chart(history)], [chart(curves_chart(seen))])
         return
     found = followed(path)
-    history = history_chart(found.scores(), found.look().measure)
+    history = history_chart(found.scores(), found.look().measure, found.ranked())
     yield from beside([chart(history)], [chart(curves_chart(found.progressed().search))])
 
 
@@ -137,12 +138,12 @@ def _told(path: Path) -> Iterator[Element]:
     yield from _faults(standing)
 
 
-def history_chart(trials: "pd.DataFrame", measure: Measure) -> Drawn:
-    """The chart of the scores from trial to trial."""
+def history_chart(trials: "pd.DataFrame", measure: Measure, ranked: Sequence[int] | None = None) -> Drawn:
+    """The chart of the scores from trial to trial. ``ranked``: as in ``history``."""
     from skipstack.dashboards.charts.history import history
 
     scored = (trials["score"].notna() & np.isfinite(trials["dev"])).any()
-    return Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
+    return Drawn("History", (lambda: history(trials, measure, ranked)) if scored else "no trial has a score")
 
 
 def curves_chart(search: "Exploration") -> Drawn:

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.reports.trial_words import trial_in_words
+from skipstack.dashboards.reports.trial_words import trained_in_words, trial_in_words
 from skipstack.dashboards.reports.wording import NONE, duration, reason_in_words, size_of
 from skipstack.dashboards.web.acting import note_form, stop_form
 from skipstack.dashboards.web.downloads import bundle_link
@@ -222,7 +222,7 @@ def _numbers(seen: ComparedTrials) -> dict[str, str]:
         "rank": NONE if place is None else f"{place} of {len(seen.ranked):,}",
         **{f"against {name}{unit}": _against(seen, number) for name, number in others.items()},
         **({f"{measure.label} on test{share}": measure.written(fmean(trial.test.values()))} if trial.test else {}),
-        "epochs": f"{len(trial.reports)} of {trial.config.epochs}",
+        "epochs": trained_in_words(trial) if trial.raced else f"{len(trial.reports)} of {trial.config.epochs}",
         "training": duration(trial.seconds),
     }
 

@@ -28,7 +28,7 @@ from skipstack.search.study.task import Measured, TrialTask
 from skipstack.spaces.short_names import names
 from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, planted, run_ablation
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
-from tests.search.made_up import DEPTH, GATE, RATE, ended, history, proposed, record_of, reported, study
+from tests.search.made_up import DEPTH, GATE, RATE, ended, history, proposed, raced_record, record_of, reported, study
 
 BASE: dict[str, Any] = {DEPTH: 3, GATE: "sigmoid_below", RATE: 0.01}
 OTHER: dict[str, Any] = {DEPTH: 5, GATE: "none", RATE: 0.0123456}
@@ -113,6 +113,12 @@ def test_the_base_may_be_the_best(others: list[Any], why: str) -> None:
     assert said == (
         f"Exploratory: the base itself is the best on dev, with 95.02 %, +23.77 points over the baseline: {why}."
     )
+
+
+def test_others_that_a_race_of_seeds_stopped_are_not_said_to_have_reached_less() -> None:
+    said = said_of(raced_record())
+    assert "with 87.00 %" in said
+    assert said.endswith(": the 2 others were stopped with fewer seeds.")
 
 
 def test_without_a_score_of_the_base_nothing_is_compared_with_it() -> None:

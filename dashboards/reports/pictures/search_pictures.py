@@ -102,7 +102,7 @@ def _curves(exploration: "Exploration") -> "Draw":
     if not len(curves) or curves["epoch"].max() <= 1:
         return "no trial has trained for more than one epoch"
     rungs = _reached(exploration)["rung"].tolist()
-    return partial(learning_curves, curves, trials, exploration.measure, rungs=rungs)
+    return partial(learning_curves, curves, trials, exploration.measure, rungs=rungs, ranked=exploration.seen.ranked)
 
 
 def _survival(exploration: "Exploration") -> "Draw":

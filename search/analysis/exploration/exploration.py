@@ -107,6 +107,11 @@ class Exploration:
         return is_imported(self.base)
 
     @property
+    def raced(self) -> bool:
+        """Whether seeds race (are trained in groups), so that scores of trials are means over different seeds."""
+        return self.config.search.resource == "seeds"
+
+    @property
     def further(self) -> tuple[Further, ...]:
         """The objectives after the score."""
         return further(self.objectives)
@@ -190,12 +195,14 @@ class Exploration:
 
     @cached_property
     def budgets(self) -> pd.DataFrame:
-        """The frame of the expected best score of fewer trials."""
-        return expected_best(self.seen.trials["score"].dropna().tolist(), self.epochs)
+        """The frame of the expected best score of fewer trials; empty if seeds race."""
+        return expected_best([] if self.raced else self.seen.trials["score"].dropna().tolist(), self.epochs)
 
     @cached_property
     def continued(self) -> Continued | None:
-        """The estimated gain of 50 % more trials; None with too few trials."""
+        """The estimated gain of 50 % more trials; None with too few trials, or if seeds race."""
+        if self.raced:
+            return None
         scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
         usual = deviations.dropna().mean() ** 0.5  # NaN without a trial with several seeds
         known = not pd.isna(usual) and not self.config.search.replicates  # replicates differ by more than chance

@@ -37,8 +37,8 @@ class ValueRow:
     ``selected``: the best of the members on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
     ``whole``, ``is_base``: whether the selected trial was trained to its end, and whether it is the trial of the base.
-    ``leads``: whether no other value of the axis has a better selected trial; False if fewer than two values have a
-    selected trial. ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
+    ``leads``: whether no other value of the axis has a selected trial of a better rank; False if fewer than two values
+    have a selected trial. ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
     ``effect``: the effect of the value on the final score; None if the trials do not support one (``effects.py``).
     ``epochs``, ``seconds``: the total epochs and seconds of all trials with the value.
     ``parameters``, ``latency``: the selected trial's values of these objectives; None if they are not objectives.
@@ -128,11 +128,10 @@ def _axis(seen: SearchData, axis: str, domains: Domains) -> Iterator[ValueRow]:
         replace(_row(seen, named(axis), part.label, own == place), effect=seen.effects.of.get((axis, place)))
         for place, part in enumerate(parts_of(domains[axis]))
     ]
-    reached = {place: _mean(row.dev) for place, row in enumerate(found) if row.dev}
-    most = max(reached.values(), default=None)
-    for place, row in enumerate(found):
-        best = place in reached and reached[place] == most
-        yield replace(row, leads=len(reached) > 1 and best)
+    reached = {row.selected: (len(row.seeds), _mean(row.dev)) for row in found if row.dev}
+    best = next((reached[number] for number in seen.ranked if number in reached), None)
+    for row in found:
+        yield replace(row, leads=len(reached) > 1 and bool(row.dev) and reached[row.selected] == best)
 
 
 def _row(seen: SearchData, axis: str, value: str, member: Any) -> ValueRow:

@@ -73,6 +73,9 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
     if best is None or best.selected is None:
         return None
     others = [number for number in seen.seen.ranked if number != best.selected]
+    seeds = seen.seen.trials["seeds"]
+    fewer = [number for number in others if seen.raced and seeds[number] < seeds[best.selected]]
+    others = others[: len(others) - len(fewer)]  # those with fewer seeds come last
     cut = [number for number in others if not seen.seen.whole[number]]
     trained = seen.seen.trials.loc[cut, "epochs"]
     return Explored(
@@ -87,6 +90,7 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
             cut=len(cut),
             least=int(trained.min()) if cut else 0,
             most=int(trained.max()) if cut else 0,
+            fewer=len(fewer),
         ),
         epochs=seen.base.epochs,
         base=None if base is None else mean(base.dev),

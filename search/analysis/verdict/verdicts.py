@@ -127,13 +127,15 @@ class Others:
     """Counts of the scored trials other than the best.
 
     ``whole``, ``cut``: the numbers of trials that were trained to their ends, and that were not. ``least``, ``most``:
-    the smallest and the largest number of epochs of the ``cut`` trials; 0 if there are none.
+    the smallest and the largest number of epochs of the ``cut`` trials; 0 if there are none. ``fewer``: the number of
+    trials that have fewer seeds than the best, since seeds race; they are in none of the other counts.
     """
 
     whole: int
     cut: int
     least: int = 0
     most: int = 0
+    fewer: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

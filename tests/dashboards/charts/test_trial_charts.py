@@ -10,6 +10,7 @@ import pytest
 from skipstack.dashboards.charts import coordinates, history, slices
 from skipstack.dashboards.charts.agreement import agreement
 from skipstack.dashboards.charts.costs import score_against_cost
+from skipstack.dashboards.charts.curves import learning_curves
 from skipstack.dashboards.charts.distribution import distribution
 from skipstack.dashboards.charts.drawing import words
 from skipstack.dashboards.charts.fields import means_over, ranks_over
@@ -18,8 +19,10 @@ from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE
 from skipstack.dashboards.charts.timeline import lines, timeline
 from skipstack.dashboards.web.trial_filters import logarithmic
 from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.api.study import exploration_of
 from skipstack.spaces.domains import Choice, Domain, Integer, Log, Normal
 from tests.dashboards.charts.drawn import Drawing, place
+from tests.search.made_up import raced_record
 
 ACCURACY, PERPLEXITY = MEASURES["accuracy"], MEASURES["perplexity"]
 NAN = float("nan")
@@ -56,6 +59,15 @@ def test_history_has_every_trial_in_order_and_the_best_so_far() -> None:
     assert sorted({height for _, height in corners}) == pytest.approx(sorted({heights[0], heights[1], heights[3]}))
     assert "Trial 3 is the best so far." in words(chart)
     assert "Not drawn: 1 trial without a score." in words(chart)
+
+
+def test_where_seeds_race_the_best_so_far_is_the_first_of_the_ranking() -> None:
+    record = raced_record()
+    seen, ranked = exploration_of(record), [trial.number for trial in record.ranked()]
+    assert "Trial 0 is the best so far." in words(history.history(seen.seen.trials, ACCURACY, ranked))
+    curves = learning_curves(seen.curves(), seen.seen.trials, ACCURACY, ranked=ranked).to_dict()
+    rows = [row for rows in curves["datasets"].values() for row in rows]
+    assert {row["trial"] for row in rows if row.get("kind") == "best trial"} == {0}
 
 
 def test_the_best_perplexity_so_far_is_the_lowest() -> None:

@@ -31,7 +31,7 @@ from skipstack.search.ledger.events import (
 from skipstack.search.ledger.ledger import Ledger
 from tests.dashboards.web.shown import Opened, write
 from tests.search.analysis.confirmation.test_ablated import ablation_of
-from tests.search.made_up import DEPTH, RATE, history, opening, reported, study
+from tests.search.made_up import DEPTH, RATE, history, opening, raced, reported, study
 from tests.search.study.record.test_phases import placed
 
 STUDY = study(trials=30)
@@ -205,6 +205,12 @@ def begun(happened: list[Event]) -> list[Event]:
     base, second = PROPOSED[:2]
     started = [placed("ray"), base, second, Started(time=1.0, trial=0), Started(time=1.0, trial=1)]
     return [*opening(STUDY), *started, *happened]
+
+
+def test_where_seeds_race_a_page_counts_the_epochs_of_each_seed(tmp_path: Path) -> None:
+    text = " ".join(opened(write(tmp_path / "study", raced()).parent, "study", 0).text.split())
+    assert "12 of 6" not in text
+    assert "6 epochs of each of 3 seeds training 18 s" in text
 
 
 def test_a_reused_trial_names_its_source(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.analysis.exploration.table import ValueRow
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Reason
@@ -23,6 +24,7 @@ from tests.search.made_up import (
     history,
     measured,
     proposed,
+    raced_record,
     record_of,
     reported,
     study,
@@ -127,6 +129,16 @@ def test_the_best_value_of_an_axis_leads_and_so_does_its_equal() -> None:
     trials = [proposed(DEPTHS, number, {DEPTH: depth}) for number, depth in enumerate(accuracies)]
     reports = [reported(number, 1, value, value) for number, value in enumerate(accuracies.values())]
     assert [row.value for row in exploration_of(record_of(DEPTHS, *trials, *reports)).rows if row.leads] == ["3", "5"]
+
+
+def test_where_seeds_race_the_value_with_most_seeds_leads_and_nothing_is_forecast() -> None:
+    record = raced_record()
+    assert [(trial.number, len(trial.seeds)) for trial in record.ranked()] == [(0, 3), (1, 1), (2, 1)]
+    seen = exploration_of(record)
+    assert [row.value for row in seen.rows if row.leads] == ["3"]
+    assert (len(seen.budgets), seen.continued) == (0, None)
+    studies = compare_studies({"one": record, "other": record})
+    assert len(studies.budgets) == 0
 
 
 def test_one_value_alone_leads_nothing() -> None:
