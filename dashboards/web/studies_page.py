@@ -202,4 +202,4 @@ def _compared(view: View) -> Iterator[Element]:
         return
     made = studies_report(found)
     yield report(made, lambda trial: "")
-    yield from charts(studies_charts(made.records, found.budgets, found.measure))
+    yield from charts(studies_charts(made.records, found.budgets, found.measure, found.split))

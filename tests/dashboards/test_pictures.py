@@ -16,8 +16,10 @@ from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
+from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
@@ -101,6 +103,13 @@ def test_a_papers_rows_are_drawn_beside_ours() -> None:
     assert "(+ helps, and lowers it)" in picture.svg
     (nothing,) = pictured([compared_chart(ROWS[2:], MEASURES["accuracy"], "dev")])
     assert nothing.about == "no row has a gain both in the paper and here"
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_the_picture_of_studies_names_the_split_on_which_they_are_compared(split: Split) -> None:
+    found = compare_studies({"a": record_of(study()), "b": record_of(study())})
+    confirmed, _ = studies_charts([], found.budgets, found.measure, split)
+    assert confirmed.heading == f"Confirmed on {split}"
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def studies_report(studies: Studies) -> Report:
         },
         records=records,
         names=list(confirmed_numbers(ConfirmedRow(label="", section="", is_reference=False))),
-        pictures=lambda: pictured(studies_charts(records, studies.budgets, studies.measure)),
+        pictures=lambda: pictured(studies_charts(records, studies.budgets, studies.measure, studies.split)),
     )
 
 

@@ -8,21 +8,25 @@ from skipstack.dashboards.formats.page import Numbers
 from skipstack.dashboards.reports.pictures.confirmed_pictures import gains_of
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.differences import Split
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def studies_charts(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Drawn, ...]:
+def studies_charts(
+    records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure, split: Split
+) -> tuple[Drawn, ...]:
     """The charts that compare several studies, drawn on demand.
 
     ``records``: the numbers of the confirmed rows. ``budgets``: for each study and several numbers of trials, the
     expected best score of that many trials, and the epochs that they take. ``measure``: the measure of all studies.
+    ``split``: the split on which the rows are compared.
     """
-    return (_confirmed(records, measure), _explored(budgets, measure))
+    return (_confirmed(records, measure, split), _explored(budgets, measure))
 
 
-def _confirmed(records: Sequence[Numbers], measure: Measure) -> Drawn:
+def _confirmed(records: Sequence[Numbers], measure: Measure, split: Split) -> Drawn:
     """The forest plot of confirmed rows. Below each config are the studies that have it, except the reference."""
     from skipstack.dashboards.charts.effects import effects
 
@@ -32,7 +36,7 @@ def _confirmed(records: Sequence[Numbers], measure: Measure) -> Drawn:
     told = f"Gains over {first}, config by config"
     drawn = partial(effects, frame, measure, told=told)
     reason = "nothing is confirmed in more than one of the studies"
-    return Drawn("Confirmed on test", drawn if len(frame) else reason)
+    return Drawn(f"Confirmed on {split}", drawn if len(frame) else reason)
 
 
 def _explored(budgets: "pd.DataFrame", measure: Measure) -> Drawn:
