@@ -63,7 +63,7 @@ def _the_last(left: int) -> str:
 
 
 def _best(coming: int, continued: Continued | None, proposer: str, *, several: bool, measure: Measure) -> str:
-    """The sentence on the best score after ``coming`` more trials: a bound on its mean rise, or why none is known."""
+    """The sentence on the best score after ``coming`` more trials: a bound on its mean gain, or why none is known."""
     if several:
         return "No forecast of the best score is made: the study has several objectives."
     if proposer not in HELD:
@@ -81,7 +81,7 @@ def _best(coming: int, continued: Continued | None, proposer: str, *, several: b
             f"{continued.trials:,}, and for no more."
         )
     return (
-        f"These raise the best {measure.label} by {size_of(continued.most, measure)}"
+        f"These improve the best {measure.label} by {size_of(continued.most, measure)}"
         f"{' points' if measure.in_points else ''} at most, on average: that is the bound for {continued.trials:,} "
         f"more trials drawn at random, and in {100 * continued.held:.0f} of 100 searches so many brought no more than "
         "such a bound."

@@ -112,6 +112,6 @@ def enough_in_words(gain: Gain, measure: Measure) -> str:
     most, deviation = (size_of(value, measure) for value in (gain.most, gain.seed_deviation))
     more = f"{counted(gain.trials, 'more trial')}, in about {duration(gain.hours, 3600)}"
     return (
-        f"No further trial was started: {more}, would raise the best {measure.label} by {most} at most, on average, if "
-        f"points were drawn at random; seeds of one config deviate by {deviation}."
+        f"No further trial was started: {more}, would improve the best {measure.label} by {most} at most, on average, "
+        f"if points were drawn at random; seeds of one config deviate by {deviation}."
     )

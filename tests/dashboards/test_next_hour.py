@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from skipstack.dashboards.reports.next_hour import next_hour
+from skipstack.dashboards.reports.wording import enough_in_words
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.exploration.budgets import continued
+from skipstack.search.ledger.events import Gain
 
-ACCURACY = MEASURES[Accuracy.name]
+ACCURACY, PERPLEXITY = MEASURES[Accuracy.name], MEASURES["perplexity"]
 
 
 def said(proposer: str = "random", *, scores: int = 40, **given: Any) -> str:
@@ -40,9 +42,16 @@ def test_a_bound_on_the_best_score_is_the_one_whose_reliability_was_measured() -
     found = continued(scores, 100.0, 0.01, proposer="random")
     assert found is not None
     assert found.most is not None
-    bound = f"raise the best accuracy by {100 * found.most:.2f} points at most, on average"
+    bound = f"improve the best accuracy by {100 * found.most:.2f} points at most, on average"
     assert bound in said()
     assert "for 20 more trials drawn at random, and in 81 of 100 searches" in said()
+
+
+def test_where_smaller_is_better_the_best_improves_and_is_not_raised() -> None:
+    enough = enough_in_words(Gain(trials=5, hours=1.0, most=0.5, seed_deviation=2.0), PERPLEXITY)
+    for told in (enough, said(measure=PERPLEXITY)):
+        assert "improve the best perplexity by" in told
+        assert "raise" not in told
 
 
 @pytest.mark.parametrize(

@@ -147,11 +147,11 @@ def _continued_content(found: Continued) -> Content:
 
 def _continued(found: Content, measure: Measure) -> str:
     """The sentences on the gain from the last trials, and on the gain to expect from as many more trials."""
-    said = f"The last {counted(found['trials'], 'trial')} raised the best by {size_of(found['last'], measure)}"
+    said = f"The last {counted(found['trials'], 'trial')} improved the best by {size_of(found['last'], measure)}"
     if found["most"] is not None:
         said += (
-            f". As many more, in {found['epochs']:,.0f} epochs, would raise it by {size_of(found['most'], measure)} at "
-            f"most, on average; no more came in {100 * found['held']:.0f} of 100 searches by the same proposer"
+            f". As many more, in {found['epochs']:,.0f} epochs, would improve it by {size_of(found['most'], measure)} "
+            f"at most, on average; no more came in {100 * found['held']:.0f} of 100 searches by the same proposer"
         )
     if found["seed_deviation"] is None:
         return f"{said}."
