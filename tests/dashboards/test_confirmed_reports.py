@@ -35,6 +35,15 @@ def confirmed(*, randomise: bool = False) -> Report:
     return confirmation_report(made)
 
 
+def test_a_table_that_can_mark_no_possible_gain_says_so() -> None:
+    made = by_design(record_of(CONFIG, *trials()))
+    assert made is not None
+    assert made.reach is not None
+    told = render(confirmation_report(replace(made, reach=replace(made.reach, smallest=1.24))), "text", full=True)
+    assert "No possible gain or loss gets a mark in 80 of 100 such experiments" in " ".join(told.split())
+    assert "e+02" not in told
+
+
 def studies() -> Report:
     return studies_report(
         compare_studies({name: record_of(CONFIG, *trials(seeds=seeds)) for name, seeds in NAMED.items()})

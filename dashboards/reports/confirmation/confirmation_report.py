@@ -238,9 +238,12 @@ def _reach(reach: Reach, measure: Measure) -> str:
     )
     others = f" as one of {reach.questions} rows, the others without effect" if reach.questions > 1 else ""
     needed = "more sentences, not only more seeds" if reach.seeds is None else counted(reach.seeds, "seed")
+    needs = f"{sought} points would take {needed}."
+    if float(smallest) >= 100:  # more than a measure in points can gain or lose
+        return f"No possible gain or loss gets a mark in 80 of 100 such experiments{others}. {needs}"
     marked, times = round(100 * reach.half_detected), f"{reach.half_overstated:.1f}"
     shown = f", and is then shown {times} times as large on average" if float(times) > 1 and marked else ""
     return (
         f"In 80 of 100 such experiments, a true gain or loss of {smallest} points gets a mark{others}; "
-        f"one of {half} points does in {marked}{shown}. {sought} points would take {needed}."
+        f"one of {half} points does in {marked}{shown}. {needs}"
     )
