@@ -327,8 +327,12 @@ def test_a_long_text_is_told_what_cuts_it_and_running_text_is_long(tmp_path: Pat
     (line, *_) = warnings(health(TextCorpus(train="train", dev="dev", test="test"), tmp_path))
     assert line.startswith("train has a sentence of 5,000 tokens (the median has 2)")
     assert line.endswith("; data.longest cuts texts")
-    text = RunningTextCorpus(train="train", dev="train", test="train")
-    assert not [line for line in warnings(health(text, tmp_path)) if "sentence of" in line]
+    (tmp_path / "short").write_text("a b c\n")
+    text = RunningTextCorpus(train="train", dev="train", test="short")
+    lines = warnings(health(text, tmp_path))
+    assert not [line for line in lines if "sentence of" in line]
+    assert not [line for line in lines if "by chance alone" in line]
+    assert "100.0 % of dev's tokens are in 1 sentence that train has, too: remembering is enough there" in lines
 
 
 def test_the_guide_names_every_bound() -> None:
