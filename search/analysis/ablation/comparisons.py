@@ -75,6 +75,8 @@ def compared(record: StudyRecord) -> list[RowComparison]:
             continue
         for role in own_roles(each.row):
             row = reference(planned, role)
+            if row is None and role.kind in TAKEN_BACK:  # a round of seeds has the row for another of its roles
+                continue
             against = None if row is None else by_place.get((each.corpus, canonical_json(row.point)))
             own = RowComparison(
                 row=row_name(record.space, planned, role),

@@ -159,10 +159,15 @@ def _winner(planned: AblationPlanned, role: Role) -> str:
 
 
 def _winners(planned: AblationPlanned) -> list[int | None]:
-    """Return the trial numbers of the winners (the best configs of the search), the best winner first."""
+    """Return the trial numbers of the winners (the best configs of the search), the best winner first.
+
+    A round of seeds may have no row of a winner. Ledgers of version 0.2.0, whose plans do not list the winners, have no
+    rounds.
+    """
+    if planned.winners:
+        return list(planned.winners)
     winners = [role.winner for row in planned.rows for role in row.roles if role.kind == "winner"]
-    ranks = {number: rank for rank, number in enumerate(planned.winners)}
-    return sorted(dict.fromkeys(winners), key=lambda number: ranks.get(number or 0, len(ranks)))
+    return list(dict.fromkeys(winners))
 
 
 def winners_in_words(planned: AblationPlanned) -> str:
@@ -178,9 +183,13 @@ def winners_in_words(planned: AblationPlanned) -> str:
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[Json, Json]:
     """Return the base's value on ``axis`` (the default if the axis is inactive in the base), and the winner's value."""
     base = space.base_point()
-    winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
-    return base[axis] if axis in base else space.usual(axis), winner[axis]
+    value = next(row.point[axis] for row in planned.rows for each in row.roles if _has_value(each, role, axis))
+    return base[axis] if axis in base else space.usual(axis), value
 
 
-def _is_winner(each: Role, role: Role) -> bool:
-    return each.kind == "winner" and each.winner == role.winner
+def _has_value(each: Role, role: Role, axis: str) -> bool:
+    """Whether a row with the role ``each`` has the value on ``axis`` of the winner of ``role``. A round of seeds may
+    have the winner's change alone, without the winner.
+    """
+    alone = each.kind == "alone" and each.axis == axis
+    return each.winner == role.winner and (alone or each.kind == "winner")

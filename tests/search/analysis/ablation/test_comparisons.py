@@ -1,5 +1,6 @@
 """The rows of an ablation in words, each beside its reference, against what was written down by hand."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,18 @@ def test_a_change_without_which_a_winner_is_another_one_is_measured_between_the_
     assert change.trials == found["number 2", "base"].trials
     assert change.references == found["winner", "base"].trials
     assert sorted(reference for _, reference in found) == ["", "base", "base", "base", "winner", "winner"]
+
+
+def test_a_round_without_the_rows_of_winners_has_the_names_of_the_whole_ablation(two: StudyRecord) -> None:
+    whole = {(each.numbers, each.reference): each.label for each in compared(two)}
+    assert two.plan is not None
+    base, *others = two.plan.rows
+    found = {}
+    for row in others:
+        part = copy.copy(two)
+        part.plan = two.plan.model_copy(update={"rows": (base, row)})
+        found |= {(each.numbers, each.reference): each.label for each in compared(part)}
+    assert found == {place: each for place, each in whole.items() if place[1] in ("", "base")}
 
 
 def test_what_is_no_row_is_named_by_its_changes(two: StudyRecord) -> None:
