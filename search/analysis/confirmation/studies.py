@@ -123,7 +123,9 @@ def _fingerprint(record: StudyRecord) -> str:
 
 
 def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> None:
-    """Raise UserError unless two studies have the same measure, sentences and splits, or the same function."""
+    """Raise UserError unless two studies have the same measure, sentences and splits, or the same function and
+    replicates.
+    """
     if theirs.measure != ours.measure:
         raise UserError(f"{name}: got scores in {theirs.measure.name} (allowed: {ours.measure.name}, as in {first})")
     if is_imported(theirs.study.space.base):
@@ -134,6 +136,9 @@ def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> Non
             f"{name}: got {about} of fingerprint {got} (allowed: {wanted}, as in {first}: scores on other sentences, "
             "or another division into train, dev and test, say nothing of these)"
         )
+    if theirs.study.search.repeated != ours.study.search.repeated:
+        got, wanted = (canonical_json(each.study.search.replicates) for each in (theirs, ours))
+        raise UserError(f"{name}: got search.replicates {got} (allowed: {wanted}, as in {first})")
 
 
 def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.corpora.config import Corpus
 from skipstack.data.health.similarity import similarity
 from skipstack.search.ledger.events import CorpusPrepared
@@ -45,7 +45,7 @@ class Translation:
         corpus and number of epochs. Raises UserError for a config that the new study could not have chosen.
         """
         if isinstance(self._study.space.base, FunctionConfig):
-            config, alike = self._function(subject, self._study.space.base), None
+            config, alike = self._function(record, subject, self._study.space.base), None
         else:
             config, alike = self._network(record, as_network(subject))
         point = self.space.point(config)
@@ -53,10 +53,9 @@ class Translation:
             raise UserError(refusal)
         return Translated(config, point, alike)
 
-    @staticmethod
-    def _function(subject: Subject, base: FunctionConfig) -> Subject:
-        """Translate the config of a function. Raises UserError if the functions, their scores or the directions of
-        these differ.
+    def _function(self, record: StudyRecord, subject: Subject, base: FunctionConfig) -> Subject:
+        """Translate the config of a function. Raises UserError if the functions, their scores, the directions of these
+        or the replicates differ.
 
         Functions are the same if their sources are the same. A trial of another tool has no source, and is taken to
         have called the same function and reported the same score.
@@ -68,6 +67,11 @@ class Translation:
             raise UserError(f"got scores to {subject.function.direction} (allowed: {own.direction})")
         if subject.function.score != own.score and not is_imported(subject):
             raise UserError(f"got the score {subject.function.score} (allowed: {own.score})")
+        got, wanted = record.study.search, self._study.search
+        if got.repeated != wanted.repeated and not is_imported(subject):
+            raise UserError(
+                f"got search.replicates {canonical_json(got.replicates)} (allowed: {canonical_json(wanted.replicates)})"
+            )
         return subject.model_copy(update={"function": base.function})
 
     def _network(self, record: StudyRecord, config: TrialConfig) -> tuple[Subject, float | None]:

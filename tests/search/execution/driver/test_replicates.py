@@ -13,6 +13,7 @@ from scipy.stats import ttest_1samp
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.designs import by_design
 from skipstack.search.analysis.confirmation.differences import difference
+from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.execution.workers.reporting import Report
 from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.study.checks import check_study
@@ -181,3 +182,25 @@ def test_networks_have_none() -> None:
     folds = study.search.model_copy(update={"replicates": {"fold": 5}})
     with pytest.raises(UserError, match="got fold for a study that trains networks"):
         check_study(study.model_copy(update={"search": folds}))
+
+
+def test_scores_over_other_replicates_are_neither_learnt_from_nor_compared(tmp_path: Path) -> None:
+    def on_corpus(config: Config, report: Report) -> None:
+        report(score=config["x"] * (1 if config["corpus"] == "easy" else -1))
+
+    def over(*corpora: str, **search: Any) -> dict[str, Any]:
+        return {**GRID, "search": {**GRID["search"], "replicates": {"corpus": corpora}, **search}}
+
+    warm = over("easy", "easier", warm_start=[str(tmp_path / "hard")])
+    records = {
+        name: searched(tmp_path / name, on_corpus, over(*corpora), trials=3, seeds=1, epochs=1)
+        for name, corpora in {"hard": ("hard", "easy"), "same": ("hard", "easy"), "easy": ("easy", "easier")}.items()
+    }
+    both = r'\{"corpus":\["hard","easy"\]\} \(allowed: \{"corpus":\["easy","easier"\]\}'
+    with pytest.raises(UserError, match=f"got search.replicates {both}"):
+        open_function(tmp_path / "warm", on_corpus, warm, trials=3, seeds=1, epochs=1)
+    with pytest.raises(UserError, match=f"hard: got search.replicates {both}, as in easy"):
+        compare_studies({"easy": records["easy"], "hard": records["hard"]})
+    known = over("hard", "easy", warm_start=[str(tmp_path / "hard")])
+    open_function(tmp_path / "known", on_corpus, known, trials=3, seeds=1, epochs=1)
+    assert compare_studies({"same": records["same"], "hard": records["hard"]}).rows
