@@ -13,7 +13,7 @@ from skipstack.dashboards.reports.wording import NONE, duration
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import winners_in_words
-from skipstack.search.analysis.ablation.retuning import are_tuned
+from skipstack.search.analysis.ablation.retuning import are_tuned, winner_without_score
 from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.confirmation.rounds import decisions
@@ -96,9 +96,10 @@ def _design(plan: AblationPlanned, record: StudyRecord) -> Iterator[str]:
         )
         if record.arms and not are_tuned(record.arms):
             scored = sum(bool(arm.ranked()) for arm in record.arms)
+            without = ", but not each winner" if winner_without_score(record.arms) else ""
             yield (
-                f"It gave {scored} of {counted(len(record.arms), 'row')} a score, so all are compared at their values "
-                "before it."
+                f"It gave {scored} of {counted(len(record.arms), 'row')} a score{without}, so all are compared at "
+                "their values before it."
             )
     if plan.family:
         yield (

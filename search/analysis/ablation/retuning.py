@@ -94,8 +94,8 @@ def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
     """Return the rows with the best config of each arm (the search that tuned the row), and the space that contains
     them.
 
-    Arms without a scored trial are left out. If fewer than two arms have one (``are_tuned``), all rows have the points
-    at which their arms began.
+    Arms without a scored trial are left out. If too few have one (``are_tuned``), all rows have the points at which
+    their arms began.
     """
     if not are_tuned([record.ablations[tuning.first + place] for place in range(len(tuning.arms))]):
         return space_of_rows(record.study.space, [row.point for row in tuning.arms]), Rows(tuning.arms, ())
@@ -112,7 +112,19 @@ def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
 def are_tuned(searches: Iterable[StudyRecord]) -> bool:
     """Whether rows are compared at the values that their arms found. ``searches``: the finished searches of all arms.
 
-    At least two of them need a score. With fewer, a comparison of untuned rows ends the ablation all the same, since
-    nothing else can begin in the study before it ends.
+    At least two of them need a score, and so does that of each winner, with which other rows are compared. Otherwise a
+    comparison of untuned rows ends the ablation all the same, since nothing else can begin in the study before it ends.
     """
-    return sum(bool(each.ranked()) for each in searches) >= 2
+    found = list(searches)
+    return sum(bool(each.ranked()) for each in found) >= 2 and not winner_without_score(found)
+
+
+def winner_without_score(searches: Iterable[StudyRecord]) -> bool:
+    """Whether the search of an arm has no score whose row is a winner (a best config of the study's search)."""
+    return any(
+        role.kind == "winner"
+        for each in searches
+        if each.plan is not None and not each.ranked()
+        for row in each.plan.rows
+        for role in row.roles
+    )

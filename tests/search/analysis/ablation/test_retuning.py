@@ -1,5 +1,6 @@
 """Ablations whose rows are tuned again: equal budgets, a search of its own for each row, and then fresh seeds."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,17 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import Experiment, arm_of
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.rounds import next_part
-from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.config import SEEDS_OF_A_SEARCH, StudyConfig
 from skipstack.search.study.record.reading import read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
+from skipstack.search.study.task import EpochResult
 from tests.search.analysis.ablation.toys import beginning, grid_search, made, run_ablation
 from tests.search.statistics.simulated_retuning import PLANTED, marked
-from tests.search.toy import FailingWorker, open_toy, run_toy, toy_study
+from tests.search.toy import FailingWorker, ToyWorker, open_toy, run_toy, toy_study
 
-DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
+DEPTH, HIDDEN = "model.stack.depth", "model.stack.hidden"
+BATCH, RATE = "training.batch_size", "training.optimiser.learning_rate"
 TRIALS = 5
 
 
@@ -103,6 +106,32 @@ def test_if_only_one_arm_has_a_score_all_rows_are_compared_at_their_own_values(t
     assert [trial.point for trial in whole.trials.values()] == [row.point for row in planned.plan.rows]
     told = " ".join(render(ablated_report(whole, ablated(whole)), "text").split())
     assert "It gave 1 of 2 rows a score, so all are compared at their values before it." in told
+
+
+@pytest.mark.slow
+def test_if_the_search_of_the_winner_has_no_score_all_rows_are_compared_at_their_own_values(tmp_path: Path) -> None:
+    class Worker(ToyWorker):
+        def run_epoch(self) -> EpochResult:
+            result, stack = super().run_epoch(), self.task.config.model.stack
+            if stack.depth == 2 and stack.hidden == 16 and self.task.seeds[0] >= SEEDS_OF_A_SEARCH:
+                raise RuntimeError("out of memory")
+            return replace(result, score=stack.depth + stack.hidden / 16)
+
+    path = tmp_path / "study"
+    tree = toy_study(8, "grid", epochs=1).model_dump(mode="json")
+    tree["space"]["axes"] = {
+        axis: {"choice": values} for axis, values in ((BATCH, [1, 2]), (DEPTH, [1, 2]), (HIDDEN, [8, 16]))
+    }
+    run_toy(open_toy(path, StudyConfig.model_validate(tree)), worker=Worker)
+    planned = made(path, seeds=2, retune=1)
+    following: Experiment | None = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    while following is not None:
+        run_ablation(path, following.number, beginning(path, following), worker=Worker)
+        following = next_part(read_study(path), time=2.0)
+    (whole,) = whole_ablations(read_finished(path)).values()
+    assert [trial.point for trial in whole.trials.values()] == [row.point for row in planned.plan.rows]
+    told = " ".join(render(ablated_report(whole, ablated(whole)), "text").split())
+    assert "It gave 3 of 4 rows a score, but not each winner, so all are compared at their values before it." in told
 
 
 def test_an_arm_keeps_no_constraint_that_the_base_breaks(tmp_path: Path) -> None:
