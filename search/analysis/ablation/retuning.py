@@ -15,8 +15,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.dependents import without_dependents
 from skipstack.spaces.domains import Domain, Json
-from skipstack.spaces.paths import inside
+from skipstack.spaces.paths import inside, read
 from skipstack.spaces.space import Point, Space
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trees import Tree
 
 TUNED = "training"
 """The part of the config whose axes are tuned by default, besides those of ``REGULARISATION``."""
@@ -94,19 +96,26 @@ def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
     """Return the rows with the best config of each arm (the search that tuned the row), and the space that contains
     them.
 
-    Arms without a scored trial are left out. If too few have one (``are_tuned``), all rows have the points at which
-    their arms began.
+    On an axis that is not tuned, a row has the value that its arm trained: a tuned kind may activate or deactivate
+    other axes. Rows that are equal after that are joined. Arms without a scored trial are left out. If too few have one
+    (``are_tuned``), all rows have the points at which their arms began.
     """
     if not are_tuned([record.ablations[tuning.first + place] for place in range(len(tuning.arms))]):
         return space_of_rows(record.study.space, [row.point for row in tuning.arms]), Rows(tuning.arms, ())
-    found, left_out = list[ListedRow](), list[LeftOut]()
+    found, left_out = dict[str, tuple[Point, list[Role]]](), list[LeftOut]()
     for place, row in enumerate(tuning.arms):
         if ranked := record.ablations[tuning.first + place].ranked():
-            rest = {axis: value for axis, value in row.point.items() if axis not in tuning.axes}
-            found.append(ListedRow(roles=row.roles, point={**rest, **ranked[0].point}))
+            point = _trained(record.space, ranked[0].config)
+            found.setdefault(canonical_json(point), (point, []))[1].extend(row.roles)
         else:
             left_out += [LeftOut(role=role, why="no trial of its search has a score") for role in row.roles]
-    return space_of_rows(record.study.space, [row.point for row in found]), Rows(tuple(found), tuple(left_out))
+    rows = tuple(ListedRow(roles=tuple(roles), point=point) for point, roles in found.values())
+    return space_of_rows(record.study.space, [row.point for row in rows]), Rows(rows, tuple(left_out))
+
+
+def _trained(space: Space, config: Subject) -> Point:
+    tree: Tree = config.model_dump(mode="json")
+    return space.compose(lambda path, _: read(tree, path))
 
 
 def are_tuned(searches: Iterable[StudyRecord]) -> bool:

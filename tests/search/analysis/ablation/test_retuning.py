@@ -109,6 +109,31 @@ def test_if_only_one_arm_has_a_score_all_rows_are_compared_at_their_own_values(t
 
 
 @pytest.mark.slow
+def test_rows_have_the_axes_that_are_active_with_the_kinds_that_their_arms_found(tmp_path: Path) -> None:
+    class Worker(ToyWorker):
+        def run_epoch(self) -> EpochResult:
+            result, config = super().run_epoch(), self.task.config
+            in_arm = self.task.seeds[0] >= SEEDS_OF_A_SEARCH  # the search prefers sgd, and the arms adam
+            preferred = (config.training.optimiser.kind == "adam") == in_arm
+            return replace(result, score=config.model.stack.depth + preferred / 2)
+
+    path, kind, momentum = tmp_path / "study", "training.optimiser.kind", "training.optimiser.momentum"
+    tree = toy_study(12, "grid", epochs=1).model_dump(mode="json")
+    axes = {kind: ["sgd", "adam"], momentum: [0.0, 0.9], DEPTH: [1, 2]}
+    tree["space"]["axes"] = {axis: {"choice": values} for axis, values in axes.items()}
+    run_toy(open_toy(path, StudyConfig.model_validate(tree)), worker=Worker)
+    planned = made(path, seeds=1, retune=2, retune_axes=[kind])
+    assert all(momentum in row.point for row in planned.plan.rows)
+    following: Experiment | None = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    while following is not None:
+        record = run_ablation(path, following.number, beginning(path, following), worker=Worker)
+        following = next_part(read_study(path), time=2.0)
+    assert [trial.point for trial in record.trials.values()] == [{kind: "adam", DEPTH: depth} for depth in (1, 2)]
+    found = [own.ranked()[0].config.identity for own in arms(read_finished(path))]
+    assert [trial.config.identity for trial in record.trials.values()] == found
+
+
+@pytest.mark.slow
 def test_if_the_search_of_the_winner_has_no_score_all_rows_are_compared_at_their_own_values(tmp_path: Path) -> None:
     class Worker(ToyWorker):
         def run_epoch(self) -> EpochResult:
