@@ -53,22 +53,29 @@ def arms(found: Rows, tuned: Sequence[str]) -> tuple[ListedRow, ...]:
     ``found``: the rows of the same ablation without tuning. A row that measures only changes on tuned axes is left out,
     since each arm finds its own values there. Raises UserError if fewer than two rows remain.
     """
+    rests = [
+        canonical_json({axis: value for axis, value in row.point.items() if axis not in tuned}) for row in found.rows
+    ]
+    of_winner = {
+        role.winner: rest
+        for row, rest in zip(found.rows, rests, strict=True)
+        for role in row.roles
+        if role.kind == "winner"
+    }
+
+    def is_tuned(role: Role, rest: str) -> bool:
+        return rest == of_winner[role.winner] if role.kind == "without_several" else role.axis in tuned
+
     by_rest: dict[str, tuple[Point, list[Role]]] = {}
-    for row in found.rows:
-        roles = [role for role in row.roles if role.axis is None or not _is_tuned(role.axis, tuned)]
-        rest = {axis: value for axis, value in row.point.items() if axis not in tuned}
-        if roles:
-            by_rest.setdefault(canonical_json(rest), (row.point, []))[1].extend(roles)
+    for row, rest in zip(found.rows, rests, strict=True):
+        if roles := [role for role in row.roles if not is_tuned(role, rest)]:
+            by_rest.setdefault(rest, (row.point, []))[1].extend(roles)
     if len(by_rest) < 2:
         raise UserError(
             "--retune: the best config differs from the base on tuned axes alone, so that there is nothing to compare "
             f"(allowed: to leave axes out: --retune-axes with some of {', '.join(tuned)})"
         )
     return tuple(ListedRow(roles=tuple(roles), point=point) for point, roles in by_rest.values())
-
-
-def _is_tuned(axes: str, tuned: Sequence[str]) -> bool:
-    return all(any(inside(axis, path) for axis in tuned) for path in joined_paths(axes))
 
 
 def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:

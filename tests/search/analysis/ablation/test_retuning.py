@@ -10,18 +10,22 @@ from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import Experiment, arm_of
+from skipstack.search.analysis.ablation.retuning import arms as arms_of
+from skipstack.search.analysis.ablation.rows import Rows
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.rounds import next_part
+from skipstack.search.ledger.events import ListedRow, Role, RoleKind
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, StudyConfig
 from skipstack.search.study.record.reading import read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.search.study.task import EpochResult
+from skipstack.spaces.space import Point
 from tests.search.analysis.ablation.toys import beginning, grid_search, made, run_ablation
 from tests.search.statistics.simulated_retuning import PLANTED, marked
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, run_toy, toy_study
 
-DEPTH, HIDDEN = "model.stack.depth", "model.stack.hidden"
+DEPTH, HIDDEN, DROPOUT = "model.stack.depth", "model.stack.hidden", "model.stack.dropout"
 BATCH, RATE = "training.batch_size", "training.optimiser.learning_rate"
 TRIALS = 5
 
@@ -157,6 +161,26 @@ def test_if_the_search_of_the_winner_has_no_score_all_rows_are_compared_at_their
     assert [trial.point for trial in whole.trials.values()] == [row.point for row in planned.plan.rows]
     told = " ".join(render(ablated_report(whole, ablated(whole)), "text").split())
     assert "It gave 3 of 4 rows a score, but not each winner, so all are compared at their values before it." in told
+
+
+def test_several_changes_are_measured_unless_all_of_them_are_tuned() -> None:
+    base: Point = {DEPTH: 1, HIDDEN: 8, DROPOUT: 0.0, BATCH: 1}
+    winner: Point = {DEPTH: 2, HIDDEN: 16, DROPOUT: 0.5, BATCH: 2}
+    points: dict[tuple[RoleKind, str | None], Point] = {
+        ("base", None): base,
+        ("winner", None): winner,
+        ("without_several", "model.stack"): {**base, BATCH: 2},
+        ("without_several", f"{DROPOUT},{BATCH}"): {**winner, DROPOUT: 0.0, BATCH: 1},
+        ("without", BATCH): {**winner, BATCH: 1},
+    }
+    roles = [Role(kind=kind, winner=None if kind == "base" else 3, axis=axis) for kind, axis in points]
+    rows = tuple(ListedRow(roles=(role,), point=point) for role, point in zip(roles, points.values(), strict=True))
+    by_rate = arms_of(Rows(rows, ()), (RATE,))
+    assert [row.roles for row in by_rate] == [row.roles for row in rows]
+    by_size = arms_of(Rows(rows, ()), (DROPOUT, BATCH))
+    assert [row.roles for row in by_size] == [(roles[0], roles[2]), (roles[1],)]
+    by_both = arms_of(Rows(rows, ()), (HIDDEN, DROPOUT))
+    assert [row.roles for row in by_both] == [(roles[0],), (roles[1],), (roles[2],), (roles[3], roles[4])]
 
 
 def test_an_arm_keeps_no_constraint_that_the_base_breaks(tmp_path: Path) -> None:
