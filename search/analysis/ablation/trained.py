@@ -60,7 +60,11 @@ def trained_rows(record: StudyRecord) -> list[TrainedRow]:
 
 
 def walked(record: StudyRecord) -> Iterator[PathStep]:
-    """Yield the steps of the greedy path so far; none if the ablation has no path."""
+    """Yield the steps of the greedy path so far; none if the ablation has no path.
+
+    The scores are those of the first round, by which the path chose its steps.
+    """
+    record = record if record.first_round is None else record.first_round
     config = record.study.search.proposer
     if not isinstance(config, PathConfig):
         return

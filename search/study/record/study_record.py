@@ -113,6 +113,8 @@ class StudyRecord:
         """The searches that tuned the rows of an ablation again (``whole_ablations`` fills this in)."""
         self.rounds: Sequence[StudyRecord] = ()
         """The further rounds of seeds of an ablation, the earliest first (``whole_ablations`` fills this in)."""
+        self.first_round: StudyRecord | None = None
+        """The ablation without the seeds of its further rounds, if it has some (``whole_ablations`` fills this in)."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> "StudyRecord":

@@ -49,7 +49,7 @@ def _together(first: StudyRecord, rounds: Sequence[StudyRecord]) -> StudyRecord:
         return first
     later = [{canonical_json(trial.point): trial for trial in each.trials.values()} for each in rounds]
     whole = copy.copy(first)
-    whole.trials, whole.rounds = {}, rounds
+    whole.trials, whole.rounds, whole.first_round = {}, rounds, first
     for number, trial in first.trials.items():
         parts, text = [trial], canonical_json(trial.point)
         for trials in later:

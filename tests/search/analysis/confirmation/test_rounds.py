@@ -15,6 +15,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.ablation.experiment import Experiment
+from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.rounds import decisions, next_part
 from skipstack.search.statistics.sequential import looks
@@ -44,7 +45,7 @@ def rounds(path: Path, planned: Experiment) -> Iterator[Experiment]:
 def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Experiment]]:
     """A study in which a depth of three harms and learning rates change nothing, ablated until that is decided."""
     path = grid_search(tmp_path_factory.mktemp("rounds") / "study", AXES)
-    return path, list(rounds(path, made(path, seeds=3, until_decided=True, at_most=20)))
+    return path, list(rounds(path, made(path, seeds=3, until_decided=True, at_most=20, path=True)))
 
 
 def whole(study: tuple[Path, list[Experiment]]) -> StudyRecord:
@@ -129,6 +130,12 @@ def test_a_row_has_the_scores_of_all_its_seeds(study: tuple[Path, list[Experimen
         ]
         assert trial.dev == {seed: score for own in parts for seed, score in own.dev.items()}
         assert trial.seconds == pytest.approx(sum(own.seconds for own in parts))
+
+
+def test_the_path_is_that_of_the_first_round(study: tuple[Path, list[Experiment]]) -> None:
+    steps = list(walked(after(study, 1)))
+    assert sorted(step.axis for step in steps) == [DEPTH, RATE]
+    assert list(walked(whole(study))) == steps
 
 
 def test_marks_and_intervals_spend_at_each_look_its_share_of_the_level(study: tuple[Path, list[Experiment]]) -> None:
