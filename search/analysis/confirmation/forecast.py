@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
 from statistics import fmean
 from typing import Final
@@ -213,14 +214,21 @@ def _epochs(record: StudyRecord) -> int:
 def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> Callable[[Subject], float]:
     """Return a function from a config to the size of its corpus, relative to the corpus of the search's base.
 
-    The size is the number of training tokens. For a user's function, which has no corpus, it is 1.
+    The size is the number of training tokens. For a user's function, which has no corpus, it is 1. ``first``: as in
+    ``forecast``. If rows are tuned again, these are the events of the first row's search, which may lack corpora of the
+    others.
     """
     ours = record.read_by(record.study.space.base)
     if ours is None:
         return lambda subject: 1.0
     own = _tokens(folder, ours)
-    sizes = {event.corpus: _tokens(folder, event) for event in first if isinstance(event, CorpusPrepared)}
-    return lambda subject: sizes[identity(as_network(subject).data.corpus)] / own
+    known = {event.corpus: event for event in (*record.corpora.values(), *first) if isinstance(event, CorpusPrepared)}
+
+    @cache
+    def size(corpus: str) -> float:
+        return _tokens(folder, known[corpus]) / own
+
+    return lambda subject: size(identity(as_network(subject).data.corpus))
 
 
 def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:

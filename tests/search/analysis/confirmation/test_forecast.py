@@ -70,6 +70,13 @@ def expected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., F
     return of
 
 
+def test_rows_may_have_corpora_of_the_search_that_are_not_among_the_first_events(
+    expected: Callable[..., Forecast], tmp_path: Path
+) -> None:
+    record = searched(2)
+    assert forecast(record, ablation(record, 2), [], StudyFolder(tmp_path)) == expected(record, 2)
+
+
 @pytest.mark.parametrize("seeds", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("of_search", [1, 2, 4])
 def test_what_is_said_holds_what_it_takes_where_seeds_train_together(
