@@ -49,7 +49,9 @@ class SimulatedEngine(Engine):
         while self._idle and (task := driver.next()) is not None:
             self._idle -= 1
             rest = islice(self._curves[task.config.identity], task.reported, None)
-            self._train(driver, task.number, map(partial(_of_seeds, seeds=task.seeds), rest))
+            self._train(
+                driver, task.number, map(partial(_of_seeds, seeds=len(task.seeds), earlier=len(task.earlier)), rest)
+            )
 
     def _train(self, driver: Driver, number: int, rest: Iterator[EpochResult]) -> None:
         result = next(rest, None)
@@ -61,13 +63,13 @@ class SimulatedEngine(Engine):
         heapq.heappush(self._running, (self.now + result.seconds, self._begun, number, result, rest))
 
 
-def _of_seeds(result: EpochResult, seeds: tuple[int, ...]) -> EpochResult:
-    """Restrict a recorded epoch of all seeds to ``seeds``, with the mean score of these seeds and their share of the
-    seconds. A score that is not finite is kept.
+def _of_seeds(result: EpochResult, seeds: int, earlier: int) -> EpochResult:
+    """Restrict a recorded epoch of all seeds to the ``seeds`` after the first ``earlier``, with their mean score and
+    their share of the seconds. A score that is not finite is kept.
     """
-    scores = result.metrics[LANES]
-    if len(seeds) == len(scores):
+    recorded = len(result.metrics[LANES])
+    if seeds == recorded:
         return result
-    own = tuple(scores[seed] for seed in seeds)
-    score = fmean(own) if math.isfinite(result.score) else result.score
-    return replace(result, score=score, metrics={LANES: own}, seconds=result.seconds * len(own) / len(scores))
+    own = {name: lanes[earlier : earlier + seeds] for name, lanes in result.metrics.items()}
+    score = fmean(own[LANES]) if math.isfinite(result.score) else result.score
+    return replace(result, score=score, metrics=own, seconds=result.seconds * seeds / recorded)

@@ -4,7 +4,8 @@ import math
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,10 +15,13 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.api.simulation.recordings import RecordedSpace, recordings
+from skipstack.search.api.simulation.simulated import SimulatedEngine
 from skipstack.search.api.simulation.simulation import SCHEDULERS, Outcome, simulate, with_scheduler
+from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.ledger.events import Event, Proposed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.schedulers.config import AshaConfig
+from skipstack.search.strategy.schedulers.scheduler import Decision
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
@@ -91,7 +95,7 @@ def test_hours_do_not_count_on_a_simulated_clock(limit: dict[str, Any], whole: S
 @pytest.mark.parametrize("variant", ["stopping", "promotion"])
 def test_a_race_of_seeds_is_replayed_from_the_curves_of_each(variant: str, tmp_path: Path) -> None:
     """Recorded with all seeds at once, with a race as well: either tells what the other would have been."""
-    plain = searched(toy_study(trials=9, proposer="grid"), scheduler="none", seeds=4)
+    plain = searched(toy_study(trials=9, proposer="grid"), scheduler="none", seeds=4, first_seed=10)
     race = AshaConfig.model_validate({"resource": "seeds", "reduction": 2, "variant": variant})
     whole, raced = run(tmp_path / "whole", plain), run(tmp_path / "raced", searched(plain, scheduler=race))
     outcome = simulated(whole, raced.study.search)
@@ -110,6 +114,27 @@ def test_a_race_of_seeds_is_replayed_from_the_curves_of_each(variant: str, tmp_p
     assert (extended.epochs, extended.stopped, extended.best) == (outcome.epochs, outcome.stopped, outcome.best)
     never = simulated(raced, with_scheduler(raced.study.search, "none"), extrapolate=True)
     assert (never.epochs, never.completed) == (9 * 4, 9)
+
+
+def test_a_group_of_seeds_has_its_own_values_of_each_objective() -> None:
+    def replayed(seeds: tuple[int, ...], earlier: tuple[int, ...]) -> EpochResult:
+        task = SimpleNamespace(config=SimpleNamespace(identity="a"), number=0, seeds=seeds, earlier=earlier, reported=0)
+        tasks, heard = iter([task]), list[EpochResult]()
+
+        def report(_: int, result: EpochResult) -> Decision:
+            heard.append(result)
+            return Decision("stop")
+
+        driver = SimpleNamespace(next=lambda: next(tasks, None), report=report)
+        SimulatedEngine({"a": (recorded,)}, workers=1).run(cast("Driver", driver))
+        return heard[0]
+
+    lanes = {"dev_score": (0.5, 0.25, 0.75), "objective_seconds": (1.0, 2.0, 3.0)}
+    recorded = EpochResult(epoch=1, score=0.5, metrics=lanes, seconds=3.0)
+    first, others = replayed((5,), ()), replayed((6, 7), (5,))
+    assert (first.metrics, first.score) == ({"dev_score": (0.5,), "objective_seconds": (1.0,)}, 0.5)
+    assert (others.metrics, others.score) == ({"dev_score": (0.25, 0.75), "objective_seconds": (2.0, 3.0)}, 0.5)
+    assert (first.seconds, others.seconds) == (1.0, 2.0)
 
 
 def test_no_stopping_finds_the_best_and_asha_saves_epochs(whole: StudyRecord) -> None:
