@@ -33,7 +33,7 @@ def history(trials: pd.DataFrame, measure: Measure, ranked: Sequence[int] | None
     )
     places = known["score"].rank(method="min", ascending=False)
     if ranked is not None:
-        places = pd.Series(range(len(ranked)), ranked, dtype=float).reindex(known.index)
+        places = pd.Series(np.arange(float(len(ranked))), index=list(ranked)).reindex(known.index)
     leads = places.to_numpy() < np.concatenate([[np.inf], places.cummin().to_numpy()[:-1]])[: len(places)]
     steps = rows[leads]
     last = rows.iloc[[-1]].assign(value=steps["value"].iloc[-1]) if len(rows) else rows
