@@ -16,7 +16,7 @@ from skipstack.search.api.planning.epoch_totals import EpochTotals, epoch_totals
 from skipstack.search.api.planning.extremes import extremes
 from skipstack.search.api.planning.shared_programs import trials_per_shared_program
 from skipstack.search.strategy.objectives.hours import HOUR
-from skipstack.search.strategy.proposers.config import WALKS
+from skipstack.search.strategy.proposers.config import WALKS, ListedConfig
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.study.config import SearchConfig, StudyConfig
@@ -221,9 +221,11 @@ def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
 
 
 def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
-    """The number of trials that the study runs: as many as asked for, or fewer if the space has fewer points to
-    propose.
+    """The number of trials that the study runs: as many as asked for, or fewer if the space or the study's list has
+    fewer points to propose.
     """
+    if isinstance(search.proposer, ListedConfig):
+        return min(search.trials, search.proposer.most)
     if search.proposer.kind == "one_at_a_time":
         return sum(1 for _ in islice(space.one_at_a_time(), search.trials))
     ends = counted.allowed if space.finite else None
