@@ -16,6 +16,7 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.dependents import without_dependents
 from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.paths import inside, read
+from skipstack.spaces.short_names import value_text
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trees import Tree
@@ -80,8 +81,8 @@ def arms(found: Rows, tuned: Sequence[str]) -> tuple[ListedRow, ...]:
 
 def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
     """Return the space of an arm (the search that tunes a row). Its base is the config of the row, at which the arm
-    starts. Its axes are the axes to tune that are active in this config. A choice also includes the row's value. Its
-    constraints are those of all rows, without those that the study's base breaks.
+    starts. Its axes are the axes to tune that are active in this config. A choice, with or without names, also includes
+    the row's value. Its constraints are those of all rows, without those that the study's base breaks.
     """
     start, space = tuning.arms[arm].point, Space(study)
     rows = space_of_rows(study, [row.point for row in tuning.arms])
@@ -94,9 +95,13 @@ def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
 
 
 def _with(axis: Axis, domain: Domain, value: Json) -> Axis:
-    if axis.choice is None or domain.contains(value):
+    if domain.contains(value):
         return axis
-    return axis.model_copy(update={"choice": (*axis.choice, value)})
+    if axis.choice is not None:
+        return axis.model_copy(update={"choice": (*axis.choice, value)})
+    if axis.named is not None:
+        return axis.model_copy(update={"named": {**axis.named, value_text(value): value}})
+    return axis
 
 
 def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:

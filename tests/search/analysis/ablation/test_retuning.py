@@ -88,8 +88,10 @@ def test_the_best_config_of_each_arm_is_compared_on_seeds_that_nothing_was_chose
     assert {role.kind for row in compared.plan.rows for role in row.roles} >= {"base", "winner"}
 
 
-def test_an_arm_begins_at_its_own_config_also_where_the_space_lacks_it(tmp_path: Path) -> None:
-    path = grid_search(tmp_path / "study", {DEPTH: {"choice": [1, 3]}, RATE: {"choice": [0.001, 0.01]}})
+@pytest.mark.first(1)
+@pytest.mark.parametrize("rates", [{"named": {"low": 0.001, "high": 0.01}}, {"choice": [0.001, 0.01]}])
+def test_an_arm_begins_at_its_own_config_also_where_the_space_lacks_it(rates: dict[str, Any], tmp_path: Path) -> None:
+    path = grid_search(tmp_path / "study", {DEPTH: {"choice": [1, 3]}, RATE: rates})
     planned = made(path, retune=3)
     assert planned.plan.rows[0].point[RATE] == 0.02
     arm = arm_of(read_study(path), planned.plan, 0, time=2.0)
