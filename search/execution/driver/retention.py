@@ -18,7 +18,7 @@ from skipstack.search.ledger.events import (
     Tested,
     Untested,
 )
-from skipstack.search.study.record.call_models import models_in
+from skipstack.search.study.record.call_models import models_of
 from skipstack.search.study.record.folder import BEST, LOG, MODELS, StudyFolder, delete_checkpoints
 from skipstack.search.study.record.selection import selected
 from skipstack.search.study.record.study_record import StudyRecord
@@ -202,9 +202,9 @@ def _settled(trial: TrialRecord, folder: Path) -> int | None:
         return path.stat().st_size
     if not (folder / MODELS).exists():
         return None
+    best = models_of(trial, folder)
     for call in trial.seeds:
-        own = folder / MODELS / trial.replicates.folder(call)
-        keep_only(own, (each.folder for each in models_in(own)[:1]))
+        keep_only(folder / MODELS / trial.replicates.folder(call), [best[call].folder] if call in best else [])
     return _bytes_of(folder / MODELS)
 
 

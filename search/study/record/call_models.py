@@ -45,10 +45,16 @@ def models_in(folder: Path) -> list[CallModel]:
 
 
 def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
-    """Return the best model of each call that has one, by the call's number. ``folder``: the trial's folder."""
+    """Return the best model of each call that has one, by the call's number. ``folder``: the trial's folder. A killed
+    process may have left models of epochs that the ledger lacks, which do not count.
+    """
     if not (folder / MODELS).exists():
         return {}
-    found = {call: models_in(folder / MODELS / trial.replicates.folder(call)) for call in trial.seeds}
+    last = trial.reports[-1].epoch if trial.reports else 0
+    found = {
+        call: [each for each in models_in(folder / MODELS / trial.replicates.folder(call)) if each.epoch <= last]
+        for call in trial.seeds
+    }
     return {call: models[0] for call, models in found.items() if models}
 
 
