@@ -20,16 +20,16 @@ def next_hour(
     continued: Continued | None,
     proposer: str,
     several: bool,
+    raced: bool,
     measure: Measure,
-    raced: bool = False,
 ) -> Iterator[str]:
     """Yield sentences about the next hour; none if no trial is left.
 
     ``left``: the number of trials that have not ended. ``per_minute``: the number of trials that end in a minute; None
     if not known. ``seconds_left``: the seconds until all trials have ended or the study's hours are over; None if not
     known. ``continued``: the forecast of the gain from more trials; None before there is one. ``proposer``: the name of
-    the method that chooses trials. ``several``: whether the study has several objectives.
-    ``raced``: whether its seeds race.
+    the method that chooses trials. ``several``: whether the study has several objectives. ``raced``: whether
+    its seeds race.
     """
     if not left:
         return
@@ -52,20 +52,21 @@ def next_hour(
         )
     else:
         yield f"At the present pace about {counted(coming, 'trial')} of {left:,} will end within the hour."
-    if raced:
-        yield "No forecast of the best score is made: seeds race, so scores are means over different numbers of seeds."
-        return
-    yield _best(coming, continued, proposer, several=several, measure=measure)
+    yield _best(coming, continued, proposer, several=several, raced=raced, measure=measure)
 
 
 def _the_last(left: int) -> str:
     return "the last trial will end" if left == 1 else f"all {left:,} trials that are left will end"
 
 
-def _best(coming: int, continued: Continued | None, proposer: str, *, several: bool, measure: Measure) -> str:
+def _best(
+    coming: int, continued: Continued | None, proposer: str, *, several: bool, raced: bool, measure: Measure
+) -> str:
     """The sentence on the best score after ``coming`` more trials: a bound on its mean gain, or why none is known."""
     if several:
         return "No forecast of the best score is made: the study has several objectives."
+    if raced:
+        return "No forecast of the best score is made: seeds race, so scores are means over different numbers of seeds."
     if proposer not in HELD:
         return (
             "No forecast of the best score is made: bounds are known to hold for trials drawn at random alone, not for "

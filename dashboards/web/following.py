@@ -212,8 +212,7 @@ class Followed:
         with self._lock:
             self._look()
             record = self._counts.record
-            raced = record.study.search.resource == "seeds"
-            return [trial.number for trial in record.ranked()] if raced else None
+            return [trial.number for trial in record.ranked()] if record.study.search.seeds_race else None
 
     def progressed(self) -> SearchSoFar:
         """The exploration of the search so far, and the rungs ahead of its training trials. Thread-safe.

@@ -108,7 +108,7 @@ def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> Iterator[El
         per_minute=standing.per_minute,
         seconds_left=standing.seconds_left,
         continued=search.continued,
-        raced=search.raced,
+        raced=search.config.search.seeds_race,
         proposer=search.config.search.proposer.kind,
         several=len(search.objectives) > 1,
         measure=standing.measure,

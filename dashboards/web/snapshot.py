@@ -82,7 +82,7 @@ class Snapshot:
         """The numbers of the trials with a score, the best first. This needs the exploration only if seeds race (are
         trained in groups).
         """
-        if self.frames.study.search.resource == "seeds":
+        if self.frames.study.search.seeds_race:
             return list(self.explored.seen.ranked)
         scores = self.frames.trials["score"].dropna()
         return [int(number) for number in scores.sort_values(ascending=False, kind="stable").index]

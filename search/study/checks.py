@@ -66,7 +66,7 @@ def check_enough(search: SearchConfig) -> None:
             "search.enough: got 1 seed (allowed: search.seeds: 2 or more, since the gain of more trials is compared "
             "with the deviation between seeds)"
         )
-    if search.resource == "seeds":
+    if search.seeds_race:
         raise UserError("search.enough: got seeds that race (allowed: search.scheduler.resource: epochs or seconds)")
     if len(search.objectives) > 1:
         raise UserError(
@@ -88,7 +88,7 @@ def check_function(search: SearchConfig, base: FunctionConfig) -> None:
             f"search.objectives: got {got} (allowed for a function: what it reports, each with its direction, such as "
             "{accuracy: maximize, seconds: minimize})"
         )
-    if search.resource == "seeds" and base.epochs > 1:
+    if search.seeds_race and base.epochs > 1:
         raise UserError(
             "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch; "
             "or seeds where epochs=1, and each call reports once)"

@@ -166,6 +166,13 @@ class SearchConfig(Frozen):
         return self.scheduler.resource if isinstance(self.scheduler, RungConfig) else "epochs"
 
     @property
+    def seeds_race(self) -> bool:
+        """Whether seeds race (are trained in groups), so that scores of trials are means over different numbers of
+        seeds.
+        """
+        return self.resource == "seeds"
+
+    @property
     def stops_nothing(self) -> bool:
         """Whether the scheduler is ``none``, which stops no trial."""
         return self.scheduler.kind == "none"

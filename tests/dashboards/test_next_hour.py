@@ -18,8 +18,8 @@ ACCURACY, PERPLEXITY = MEASURES[Accuracy.name], MEASURES["perplexity"]
 def said(proposer: str = "random", *, scores: int = 40, **given: Any) -> str:
     values = np.random.default_rng(0).uniform(0.8, 0.9, scores).tolist()
     found = continued(values, 100.0, 0.01, proposer=proposer)
-    known = {"left": 30, "per_minute": 0.25, "seconds_left": 7200.0, "several": False, "measure": ACCURACY, **given}
-    return " ".join(next_hour(continued=found, proposer=proposer, **known))
+    known = {"left": 30, "per_minute": 0.25, "seconds_left": 7200.0, "several": False, "raced": False}
+    return " ".join(next_hour(continued=found, proposer=proposer, **{**known, "measure": ACCURACY, **given}))
 
 
 def test_the_pace_says_how_many_trials_end_within_the_hour() -> None:
@@ -35,6 +35,10 @@ def test_the_pace_says_how_many_trials_end_within_the_hour() -> None:
         "No trial has ended yet since the study was last started, so nothing is known of its pace. 30 are left."
     )
     assert said(left=0) == ""
+
+
+def test_no_bound_is_given_where_seeds_race() -> None:
+    assert said(raced=True).endswith("seeds race, so scores are means over different numbers of seeds.")
 
 
 def test_a_bound_on_the_best_score_is_the_one_whose_reliability_was_measured() -> None:

@@ -18,9 +18,10 @@ from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.faults import OutOfSpaceError
 from skipstack.search.execution.workers.reporting import ReportError
 from skipstack.search.ledger import segments
-from skipstack.search.ledger.events import Decided, Ended, Proposed, Reported, Retried
+from skipstack.search.ledger.events import Reported, Retried
 from skipstack.search.ledger.ledger import Ledger
 from tests.pages import ROOT
+from tests.search.killing import decided
 
 SPACE: dict[str, Any] = {
     "axes": {"x": {"real": [0.0, 1.0]}, "kind": {"choice": ["a", "b"]}},
@@ -47,21 +48,12 @@ def train(trial: skipstack.AskedTrial) -> None:
             break
 
 
-def happened(folder: Path) -> list[object]:
-    """Proposals, reports, decisions and ends, without times."""
-    kinds = Proposed | Reported | Decided | Ended
-    events = (event for event in Ledger(folder / "ledger").read() if isinstance(event, kinds))
-    return [
-        event.model_dump(mode="json", exclude={"time", "seconds", "config_identity"}) for event in events
-    ]  # the identity has the function's name
-
-
 @pytest.fixture(scope="module")
 def called(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
     """What happens where a function is called."""
     folder = tmp_path_factory.mktemp("called") / "study"
     skipstack.search(SPACE, objective, engine="serial", out=folder, **SIZE)
-    return happened(folder)
+    return decided(folder)
 
 
 def test_a_loop_has_the_trials_decisions_and_curves_of_a_function(called: list[object], tmp_path: Path) -> None:
@@ -69,7 +61,7 @@ def test_a_loop_has_the_trials_decisions_and_curves_of_a_function(called: list[o
         while (trial := study.ask()) is not None:
             train(trial)
             assert not trial.goes_on
-    assert happened(study.folder) == called
+    assert decided(study.folder) == called
     assert skipstack.open(study.folder).finished
 
 
@@ -86,7 +78,7 @@ def test_a_loop_that_leaves_goes_on_where_it_was(left_after: int, called: list[o
     with skipstack.begin(folder) as study:
         while (trial := study.ask()) is not None:
             train(trial)
-    assert happened(folder) == called
+    assert decided(folder) == called
 
 
 def test_a_study_that_goes_on_takes_what_it_has_and_refuses_anything_else(tmp_path: Path) -> None:
@@ -146,7 +138,7 @@ def test_a_trial_that_was_open_when_its_loop_was_killed_is_handed_out_again(
         train(again)
         while (trial := study.ask()) is not None:
             train(trial)
-    assert happened(folder) == called
+    assert decided(folder) == called
 
 
 @pytest.mark.slow

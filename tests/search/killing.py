@@ -34,6 +34,15 @@ def timeless(events: list[Event]) -> list[Event]:
     return kept
 
 
+def decided(folder: Path) -> list[object]:
+    """Return a study's proposals, reports, decisions and ends, without times and without identities of configs, which
+    have the name of a function.
+    """
+    kinds = happened.Proposed | happened.Reported | happened.Decided | happened.Ended
+    events = (event for event in Ledger(folder / "ledger").read() if isinstance(event, kinds))
+    return [event.model_dump(mode="json", exclude={"time", "seconds", "config_identity"}) for event in events]
+
+
 class Killed(BaseException):
     """Represents a signal that no code can handle."""
 

@@ -22,12 +22,13 @@ import skipstack
 from skipstack.search.api import run
 from skipstack.search.execution.driver.faults import StudyInterruptedError
 from skipstack.search.ledger import segments
-from skipstack.search.ledger.events import Decided, Ended, Noted, Proposed, Renamed, Reported
+from skipstack.search.ledger.events import Noted, Proposed, Renamed, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.call_models import models_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
+from tests.search.killing import Killed, decided
 
 SCHEDULERS: Final[tuple[dict[str, Any], ...]] = (
     {"kind": "none"},
@@ -38,10 +39,6 @@ SCHEDULERS: Final[tuple[dict[str, Any], ...]] = (
 
 LIVES: Final = 25
 """After so many, a loop meets no failures."""
-
-
-class Killed(BaseException):
-    """A signal that no code can handle."""
 
 
 class GoneError(Exception):
@@ -316,13 +313,6 @@ def test_what_loops_are_told_is_in_the_ledger(seed: int, tmp_path: Path, disk: D
     user, somebody = User(seed, draw, tmp_path / "study", given["epochs"]), Somebody(tmp_path / "study", draw)
     searched(user, given, disk, somebody)
     check(user, somebody)
-
-
-def decided(folder: Path) -> list[object]:
-    """Proposals, reports, decisions and ends, without times."""
-    kinds = Proposed | Reported | Decided | Ended
-    events = (event for event in Ledger(folder / "ledger").read() if isinstance(event, kinds))
-    return [event.model_dump(mode="json", exclude={"time", "seconds"}) for event in events]
 
 
 @pytest.mark.first(3)

@@ -224,9 +224,8 @@ def _without_corpus(point: Point) -> str:
 
 
 def _budgets(record: StudyRecord) -> pd.DataFrame:
-    raced = record.study.search.resource == "seeds"  # scores are then means over different numbers of seeds
     scores = [trial.score for trial in record.ranked() if trial.score is not None]
-    return expected_best([] if raced else scores, _epochs(record))
+    return expected_best([] if record.study.search.seeds_race else scores, _epochs(record))
 
 
 def _epochs(record: StudyRecord) -> int:

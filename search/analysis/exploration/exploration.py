@@ -107,11 +107,6 @@ class Exploration:
         return is_imported(self.base)
 
     @property
-    def raced(self) -> bool:
-        """Whether seeds race (are trained in groups), so that scores of trials are means over different seeds."""
-        return self.config.search.resource == "seeds"
-
-    @property
     def further(self) -> tuple[Further, ...]:
         """The objectives after the score."""
         return further(self.objectives)
@@ -196,12 +191,14 @@ class Exploration:
     @cached_property
     def budgets(self) -> pd.DataFrame:
         """The frame of the expected best score of fewer trials; empty if seeds race."""
-        return expected_best([] if self.raced else self.seen.trials["score"].dropna().tolist(), self.epochs)
+        return expected_best(
+            [] if self.config.search.seeds_race else self.seen.trials["score"].dropna().tolist(), self.epochs
+        )
 
     @cached_property
     def continued(self) -> Continued | None:
         """The estimated gain of 50 % more trials; None with too few trials, or if seeds race."""
-        if self.raced:
+        if self.config.search.seeds_race:
             return None
         scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
         usual = deviations.dropna().mean() ** 0.5  # NaN without a trial with several seeds
@@ -238,7 +235,7 @@ def explore(
     for axis in by:
         if axis not in space.domains:
             raise UserError(unknown("axis", axis, space.domains))
-    raced = study.search.resource == "seeds"
+    raced = study.search.seeds_race
     whole = _whole(trials, reached, study) if raced else trials["state"] == "completed"
     parts = levels(trials, space.domains)
     model = effects(trials["score"], whole, reached, parts)

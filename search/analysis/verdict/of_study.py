@@ -74,7 +74,7 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
         return None
     others = [number for number in seen.seen.ranked if number != best.selected]
     seeds = seen.seen.trials["seeds"]
-    fewer = [number for number in others if seen.raced and seeds[number] < seeds[best.selected]]
+    fewer = [number for number in others if seen.config.search.seeds_race and seeds[number] < seeds[best.selected]]
     others = others[: len(others) - len(fewer)]  # those with fewer seeds come last
     cut = [number for number in others if not seen.seen.whole[number]]
     trained = seen.seen.trials.loc[cut, "epochs"]

@@ -40,7 +40,7 @@ def small_space(study: StudyConfig) -> SmallSpace | None:
     or has more configs than the study has trials. None also if the scheduler would save no epochs, or races seeds.
     """
     search, space = study.search, Space(study.space)
-    if search.stops_nothing or search.resource == "seeds" or not space.finite:
+    if search.stops_nothing or search.seeds_race or not space.finite:
         return None
     one_by_one = search.proposer.kind == "one_at_a_time"
     listed = list(islice(space.one_at_a_time() if one_by_one else space.everything(), LISTED + 1))

@@ -29,7 +29,7 @@ def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
     alike = imported or trial.config.epochs == epochs
     returned = trial.reason == "completed" if imported else trial.returned_early
     ended = returned or len(trial.reports) >= trial.config.epochs  # if seeds race, this is the end of the first group
-    if study.search.resource == "seeds":
+    if study.search.seeds_race:
         score = trial.curve[-1][1] if trial.score is None else trial.score
         seeds = len(trial.seeds) if ended else 1
         return [(seeds, score)], alike and ended and seeds >= study.search.lanes_of_a_trial

@@ -76,7 +76,7 @@ def extension(
         raise UserError(
             "nothing to extend the study by (allowed: --trials N, --seeds N, --axis PATH=CHOICE, --point AXIS=VALUE)"
         )
-    if seeds and study.search.resource == "seeds":
+    if seeds and study.search.seeds_race:
         raise UserError("--seeds: the trials of this study race by their seeds (allowed: --trials N)")
     by = Extended(
         time=time,
