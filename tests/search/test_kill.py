@@ -27,6 +27,8 @@ def printed(*line, **where):
 builtins.print = printed
 """
 """The effect of a second Ctrl-C that comes while the message on the first is printed."""
+FEW = 6
+"""So many events leave a trial, also if the signal comes while the last of them is written, and takes it back."""
 STUDY = ["search", "quickstart", *SMALL, "--epochs", "4", "--seed", "5"]
 
 
@@ -36,9 +38,9 @@ def events(folder: Path) -> int:
 
 
 def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
-    """Run a command, send a signal once it has written a few events to the study's ledger, and return its messages."""
+    """Run a command, send a signal once ``FEW`` events are in the study's ledger, and return its messages."""
     before, process = events(study), skipstack(*arguments)
-    while events(study) < before + 4:
+    while events(study) < before + FEW:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     family = psutil.Process(process.pid).children(recursive=True)
@@ -80,7 +82,7 @@ def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(at_once
         process = skipstack(
             *STUDY, "--trials", "30", "--engine", "serial", "--out", str(study), *store, before=AGAIN if at_once else ""
         )
-        while events(study) < 4:
+        while events(study) < FEW:
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)
         (tracker,) = psutil.Process(process.pid).children()
