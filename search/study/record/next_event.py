@@ -61,8 +61,13 @@ def check_proposed(event: Proposed, trials: Collection[int], domains: Mapping[st
 
 def check_planned(event: AblationPlanned) -> None:
     """Raise UserError for the plan of an ablation without a winner, unless it is of a round or an arm, which has only
-    some of the rows.
+    some of the rows. Raise it also for a row of a winner that is not among the plan's winners; ledgers of version 0.2.0
+    list none.
     """
+    roles = [role for row in event.rows for role in row.roles]
     partial = event.continues is not None or event.arm is not None
-    if not partial and not any(role.kind == "winner" for row in event.rows for role in row.roles):
+    if not partial and not any(role.kind == "winner" for role in roles):
         raise UserError("got rows without a winner (allowed: rows with one)")
+    named = [role.winner for role in roles if role.kind not in ("base", "beside")]
+    if event.winners and (unlisted := [winner for winner in named if winner not in event.winners]):
+        raise UserError(f"got a row of winner {unlisted[0]} (allowed: {', '.join(map(str, event.winners))})")
