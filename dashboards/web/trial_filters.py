@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skipstack.dashboards.charts.axes import is_quantity, ordered, text_of
 from skipstack.dashboards.web.elements import folded, form, kept, select, sentence, several
-from skipstack.dashboards.web.view import View
+from skipstack.dashboards.web.view import View, is_number
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.frames.columns import axis_column
 from skipstack.spaces.domains import Choice, Domain
@@ -78,7 +78,7 @@ def _after(view: View, seen: "Exploration") -> int | None:
     mostly on how long a trial was trained.
     """
     text, rungs = view.one("after"), seen.compared
-    if text.isdecimal():
+    if is_number(text):
         return int(text) if int(text) in rungs else None
     stopped = "stopped" in seen.ends
     half = [rung for rung in rungs if rung in seen.reached and seen.reached[rung].count() * 2 >= len(seen.reached)]

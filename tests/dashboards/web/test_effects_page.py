@@ -61,6 +61,11 @@ def test_what_works_is_described_and_a_filter_leaves_some_of_the_trials(runs: Pa
     assert 0 < len(some) < len(scored)
 
 
+def test_an_endless_number_of_epochs_in_an_address_is_that_of_no_rung(runs: Path) -> None:
+    endless, unknown = (opened(runs, after=number) for number in ("1" * 5_000, "999"))
+    assert trials_in(endless) == trials_in(unknown)
+
+
 def test_an_address_opens_the_view_that_it_came_from(runs: Path, frames: StudyFrames) -> None:
     page = opened(runs, states=["stopped"], only=["depth 1"], axes=["learning_rate"], after="end")
     for value in ("stopped", "depth 1", "learning_rate"):
