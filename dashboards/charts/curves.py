@@ -55,8 +55,8 @@ def learning_curves(
     others evenly spaced over the ranking.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trials``: a frame with the columns state and
-    score, indexed by the number of the trial. ``rungs``: the epochs at which trials are compared. ``ranked``:
-    the numbers of the trials with a score, the best first; None if they are ranked by their scores.
+    score, indexed by the number of the trial. ``rungs``: the epochs at which trials are compared. ``ranked``: the
+    numbers of the trials with a score, the best first; None if they are ranked by their scores.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     finite = means[np.isfinite(means["dev"])]

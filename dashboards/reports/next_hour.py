@@ -28,8 +28,8 @@ def next_hour(
     ``left``: the number of trials that have not ended. ``per_minute``: the number of trials that end in a minute; None
     if not known. ``seconds_left``: the seconds until all trials have ended or the study's hours are over; None if not
     known. ``continued``: the forecast of the gain from more trials; None before there is one. ``proposer``: the name of
-    the method that chooses trials. ``several``: whether the study has several objectives. ``raced``: whether
-    its seeds race.
+    the method that chooses trials. ``several``: whether the study has several objectives. ``raced``: whether its
+    seeds race.
     """
     if not left:
         return

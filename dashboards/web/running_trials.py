@@ -66,10 +66,12 @@ def training_chart(progressed: "SearchSoFar") -> Drawn:
     rungs ahead. There is no chart if seeds race (are trained in groups).
     """
     search, ahead = progressed.search, progressed.ahead or {}
-    curves, resource = search.curves(), search.config.search.resource
+    if search.config.search.seeds_race:
+        return Drawn(HEADING, "seeds race")
+    curves = search.curves()
     curves = curves[curves["trial"].isin(list(ahead)) & np.isfinite(curves["dev"])]
-    rungs = _thresholds(ahead if resource == "epochs" else {})
-    no_curve = "seeds race" if resource == "seeds" else "" if len(curves) else "none of them has trained an epoch yet"
+    rungs = _thresholds(ahead if search.config.search.resource == "epochs" else {})
+    no_curve = "" if len(curves) else "none of them has trained an epoch yet"
     return Drawn(HEADING, no_curve or (lambda: _drawn(curves, rungs, search.measure, search.base.epochs)))
 
 

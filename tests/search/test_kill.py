@@ -3,6 +3,7 @@
 import shlex
 import signal
 import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -37,12 +38,17 @@ def events(folder: Path) -> int:
     return len(Ledger(StudyFolder(folder).ledger).read()) if (folder / "ledger").exists() else 0
 
 
+def await_events(study: Path, count: int, process: "subprocess.Popen[str]") -> None:
+    """Wait until a study's ledger has so many events. The process that runs the study must not end before."""
+    while events(study) < count:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
 def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
     """Run a command, send a signal once ``FEW`` events are in the study's ledger, and return its messages."""
     before, process = events(study), skipstack(*arguments)
-    while events(study) < before + FEW:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
+    await_events(study, before + FEW, process)
     family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(sent)
     _, error = process.communicate(timeout=120)
@@ -82,9 +88,7 @@ def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(at_once
         process = skipstack(
             *STUDY, "--trials", "30", "--engine", "serial", "--out", str(study), *store, before=AGAIN if at_once else ""
         )
-        while events(study) < FEW:
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.01)
+        await_events(study, FEW, process)
         (tracker,) = psutil.Process(process.pid).children()
         process.send_signal(signal.SIGINT)
         if not at_once:

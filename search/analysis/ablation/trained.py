@@ -64,7 +64,7 @@ def walked(record: StudyRecord) -> Iterator[PathStep]:
 
     The scores are those of the first round, by which the path chose its steps.
     """
-    record = record if record.first_round is None else record.first_round
+    record = record.first_round or record
     config = record.study.search.proposer
     if not isinstance(config, PathConfig):
         return
