@@ -25,7 +25,7 @@ from skipstack.data.labels.schemes import Scheme
 from skipstack.data.labels.spans import Spans
 from skipstack.data.store.layout import FORMS, Notes, spans_file, split_file
 from skipstack.data.store.ranges import check_ranges
-from skipstack.data.store.tables import MANIFEST, check_columns, read_tables
+from skipstack.data.store.tables import MANIFEST, DamagedStoreError, check_columns, read_tables
 
 BOUNDARY_FORM = ""
 """The form in row 0, which stands for the context before and after a sentence."""
@@ -104,8 +104,8 @@ def offsets_of(lengths_S: NDArray[np.integer[Any] | np.bool_]) -> NDArray[np.int
 def open_store(folder: Path) -> StoredCorpus:
     """Map a store into memory after checking that every number in it is in its range (``data/store/ranges.py``).
 
-    The check is needed because a store may come from anyone, as part of a study. Raises UserError for a missing,
-    changed or invalid file.
+    The check is needed because a store may come from anyone, as part of a study. Raises DamagedStoreError for a
+    missing, changed or invalid file, and UserError for a store of a newer version.
     """
     try:
         tables, manifest = read_tables(folder)
@@ -123,7 +123,7 @@ def open_store(folder: Path) -> StoredCorpus:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
         state = f"damaged ({' '.join(str(error).split())})" if folder.is_dir() else "missing"
-        raise UserError(
+        raise DamagedStoreError(
             f"the stored corpus {folder} is {state}: put in its place the folder of this name from another study on "
             "the same corpus"
         ) from error

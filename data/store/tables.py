@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import first_not_finite
 from skipstack.data.basis.atomic_files import fsync_path, temporary_folder_beside
-from skipstack.data.basis.errors import newer
+from skipstack.data.basis.errors import UserError, newer
 from skipstack.data.basis.ordinary_files import content, opened
 
 FORMAT: Final = 4
@@ -23,6 +23,10 @@ FIRST: Final = 4
 """The format version of a store if its manifest names none."""
 
 MANIFEST = "manifest.json"
+
+
+class DamagedStoreError(UserError):
+    """Raised if files of a stored corpus or of stored vectors are missing, changed or invalid."""
 
 
 @contextmanager

@@ -18,7 +18,14 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import VocabularyConfig
 from skipstack.data.formats.glove import read_vectors
 from skipstack.data.store.stored import StoredCorpus
-from skipstack.data.store.tables import check_columns, check_finite, read_tables, write_tables, written_beside
+from skipstack.data.store.tables import (
+    DamagedStoreError,
+    check_columns,
+    check_finite,
+    read_tables,
+    write_tables,
+    written_beside,
+)
 from skipstack.data.store.token_vectors import KIND, StoredTokenVectors, token_vectors_of
 from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary, normalise
 
@@ -96,7 +103,9 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
 
 
 def open_vectors(folder: Path) -> StoredVectors | StoredTokenVectors:
-    """Map stored vectors into memory. Raises UserError for a missing, changed or invalid file."""
+    """Map stored vectors into memory. Raises DamagedStoreError for a missing, changed or invalid file, and UserError
+    for vectors that a newer version stored.
+    """
     try:
         tables, manifest = read_tables(folder)
         if manifest.get("kind") == KIND:
@@ -111,7 +120,7 @@ def open_vectors(folder: Path) -> StoredVectors | StoredTokenVectors:
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
-        raise UserError(f"the stored vectors {folder} are damaged ({error}): start the study again") from error
+        raise DamagedStoreError(f"the stored vectors {folder} are damaged ({error}): start the study again") from error
 
 
 def _columns(size: int) -> pa.Schema:

@@ -2,6 +2,8 @@
 use the study's own workers.
 """
 
+import errno
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -11,6 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Final, Self, TypeVar, final
 
+from skipstack.data.store.tables import DamagedStoreError
 from skipstack.search.execution.engines.ray.copying.chunks import Version, changed, chunks, unpacked
 from skipstack.search.execution.engines.ray.copying.mark import Mark
 from skipstack.search.execution.engines.ray.copying.remote_file_server import FileService
@@ -126,8 +129,11 @@ class CopyingWorkers(Workers):
     def placed(self, task: TrialTask, *, trains: bool) -> Iterator[tuple[TrialTask, TrialScratch]]:
         """Fetch the task's corpus and vectors, and create a folder for the task's files, which is removed after the
         block. Yield the task with the paths on this machine, and the folder. ``trains``: whether the task is an attempt
-        at a trial. If the block raises an error after another process has removed the folder, an OSError is raised
-        instead, as by a failing disk.
+        at a trial.
+
+        If the block raises an error after another process has removed the folder, or because a copy of the corpus or of
+        the vectors has lost files, an OSError is raised instead, as by a failing disk. Such copies are then removed, so
+        that they are fetched again.
         """
         with (
             Scratch(self.mark.word) as scratch,
@@ -138,7 +144,12 @@ class CopyingWorkers(Workers):
                 None if store is None else scratch.store(store.name, partial(self._fetch, store.name))
                 for store in (task.corpus, task.vectors)
             )
-            yield replace(task, folder=place.folder, corpus=corpus, vectors=vectors), place
+            try:
+                yield replace(task, folder=place.folder, corpus=corpus, vectors=vectors), place
+            except DamagedStoreError as error:
+                for copy in filter(None, (corpus, vectors)):
+                    shutil.rmtree(copy, ignore_errors=True)
+                raise OSError(errno.ESTALE, f"a copied file was lost: {error}") from error
 
     def _fetch(self, store: str, folder: Path) -> None:
         unpacked(self.server.store(store), partial(self.server.store_piece, store), folder)
