@@ -132,8 +132,8 @@ class CopyingWorkers(Workers):
         at a trial.
 
         If the block raises an error after another process has removed the folder, or because a copy of the corpus or of
-        the vectors has lost files, an OSError is raised instead, as by a failing disk. Such copies are then removed, so
-        that they are fetched again.
+        the vectors has lost files, an OSError is raised instead, as by a failing disk. In the second case, both copies
+        are removed, so that they are fetched again.
         """
         with (
             Scratch(self.mark.word) as scratch,

@@ -324,33 +324,24 @@ def test_a_trial_whose_files_others_clean_away_goes_on_from_what_was_sent(
         assert not [name for name in left(other) if "trials" in name]
 
 
-@final
-@dataclass(frozen=True)
-class CleanedWorkers(Workers):
-    """The first worker finds that a file of the copied corpus has just been removed."""
-
-    file: str
-
-    def __call__(self, task: TrialTask) -> Worker:
-        assert task.corpus is not None
-        if not (cleaned := task.corpus.parents[2] / "cleaned").exists():
-            (task.corpus / self.file).unlink()
-            cleaned.touch()
-        return TrainingWorker(task)
-
-    def test(self, task: TrialTask) -> Measured:
-        raise NotImplementedError
-
-
 @pytest.mark.first(1)
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("file", ["manifest.json", "train.arrow"])
 def test_a_corpus_of_which_others_clean_a_file_away_is_fetched_again(file: str, corpus: Path, tmp_path: Path) -> None:
-    cluster, here = Cluster(tmp_path), TrainingWorker(task(corpus, tmp_path / "plain"))
+    cluster, here, cleaned = Cluster(tmp_path), TrainingWorker(task(corpus, tmp_path / "plain")), [file]
+
+    class WithoutFile(TrainingWorker):
+        def __init__(self, task: TrialTask) -> None:
+            assert task.corpus is not None
+            while cleaned:
+                (task.corpus / cleaned.pop()).unlink()
+            super().__init__(task)
+
     with machine(tmp_path / "other"):
-        attempt = Attempt(cluster.workers(CleanedWorkers(file)), on_driver(cluster, corpus))
+        attempt = Attempt(cluster.workers(WithoutFile), on_driver(cluster, corpus))
         assert told(attempt.run_epoch()) == told(here.run_epoch())
         attempt.close()
+    assert not cleaned
 
 
 @pytest.mark.usefixtures("at_once")
