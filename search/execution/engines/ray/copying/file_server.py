@@ -5,6 +5,7 @@ and several threads call its methods.
 """
 
 import hashlib
+import shutil
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -138,10 +139,12 @@ class FileServer:
                 path.unlink()
                 continue
             target = folder / name
+            _make_way(folder, target)
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
         for name in chunk.removed:
-            (folder / name).unlink(missing_ok=True)
+            if (folder / name).is_file():  # otherwise a folder took the file's place, or a file that of its folder
+                (folder / name).unlink()
 
     def _store(self, store: str) -> Path:
         if PurePosixPath(store).name != store or store in ("", "..") or "\0" in store:
@@ -162,7 +165,7 @@ def check_name(folder: Path, name: str) -> None:
     """Raise UserError for a file name that leads out of ``folder``, or that the server reserves for itself."""
     path = PurePosixPath(name)
     inside = path.parts and not path.is_absolute() and not {"..", "."} & set(name.split("/")) and "\0" not in name
-    if not inside or name == ATTEMPT or path.name.startswith(ARRIVING):
+    if not inside or path.parts[0] == ATTEMPT or path.name.startswith(ARRIVING):
         raise UserError(f"a worker names the file {name!r} (allowed: one of its own below {folder})")
     if not (folder / path).parent.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"a worker names the file {name!r}, which a link leads out of {folder}")
@@ -192,6 +195,17 @@ def _written(folder: Path, sending: str, piece: Piece) -> Path:
         file.seek(piece.start)
         file.write(piece.content)
     return path
+
+
+def _make_way(folder: Path, target: Path) -> None:
+    """Remove what a trial has replaced by the file ``target``: a file where ``target`` needs a folder, or a folder in
+    its place. ``folder``: the trial's folder.
+    """
+    for above in target.relative_to(folder).parents:
+        if (folder / above).is_file():
+            (folder / above).unlink()
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
 
 
 def _discard(folder: Path) -> None:

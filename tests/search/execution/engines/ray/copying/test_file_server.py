@@ -17,7 +17,8 @@ from skipstack.search.execution.engines.ray.copying.file_server import ARRIVING,
 from skipstack.search.execution.workers.attempts import ATTEMPT, SupersededError, claim
 from skipstack.search.study.record.folder import BEST, CHECKPOINT, StudyFolder
 
-HOSTILE = ("", ".", "..", "/etc/passwd", "../000002/best.safetensors", "a/../../b", "a//../..", "./a", "a\0b", ATTEMPT)
+OUTSIDE = ("", ".", "..", "/etc/passwd", "../000002/best.safetensors", "a/../../b", "a//../..", "./a", "a\0b")
+HOSTILE = (*OUTSIDE, ATTEMPT, f"{ATTEMPT}/a")
 
 
 @pytest.fixture
@@ -44,6 +45,19 @@ def test_files_arrive_by_their_names_and_those_that_were_removed_go(study: Study
     server.take(3, 1, whole("seed-0/state", content=b"later", removed=("seed-0/deep/er",)))
     assert files(study.trial(3)) == {"seed-0/state": b"later", BEST: b"new", ATTEMPT: b"1\n"}
     assert server.received == 3 * len(b"new") + len(b"later")
+
+
+@pytest.mark.parametrize("says_what_went", [True, False])
+def test_a_folder_in_place_of_a_file_and_a_file_in_place_of_a_folder_are_taken(
+    says_what_went: bool, study: StudyFolder
+) -> None:
+    server, went = FileServer(study), ["state", "deep/er/a", "deep/er/b"]
+    server.take(3, 1, whole(*went, "kept"))
+    server.take(3, 1, whole("state/0/weights", "deep", content=b"later", removed=tuple(went) if says_what_went else ()))
+    now = {"state/0/weights": b"later", "deep": b"later", "kept": b"new", ATTEMPT: b"1\n"}
+    assert files(study.trial(3)) == now
+    server.take(3, 1, whole("state", "deep/er/a", removed=("state/0/weights", "deep") if says_what_went else ()))
+    assert files(study.trial(3)) == {"state": b"new", "deep/er/a": b"new", "kept": b"new", ATTEMPT: b"1\n"}
 
 
 def test_an_attempt_is_refused_once_a_later_one_has_begun_whoever_began_it(study: StudyFolder) -> None:
