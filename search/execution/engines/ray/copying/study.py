@@ -52,7 +52,7 @@ def copying(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CopyingWor
 
 def gather(copying: CopyingWorkers) -> None:
     """Make every machine send its trials' files to the server, if any file was ever copied."""
-    with suppress(RayError, OSError):  # the cluster may be gone
+    with suppress(RayError, OSError, ClusterLostError):
         if copying.server.moved():
             asked(partial(gathered, copying.mark.word, copying.server))
 

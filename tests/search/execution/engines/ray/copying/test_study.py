@@ -10,7 +10,7 @@ import ray
 from skipstack.search.execution.driver.faults import ClusterLostError
 from skipstack.search.execution.engines.ray.copying import study as module
 from skipstack.search.execution.engines.ray.copying.mark import Mark
-from skipstack.search.execution.engines.ray.copying.study import copying
+from skipstack.search.execution.engines.ray.copying.study import copying, gather
 from tests.search.toy import ToyWorker
 
 DRIVER = SimpleNamespace(folder=None, halts=frozenset(), listen=lambda *_: None)
@@ -39,6 +39,8 @@ def test_machines_are_swept_unless_nothing_was_copied_there(
     monkeypatch.setattr(module, "start_file_server", lambda _: FileServer())
     monkeypatch.setattr(module, "asked", asked)
     monkeypatch.setattr(ray, "kill", lambda _: None)
-    with copying(ToyWorker, DRIVER, Mark(Path("trials"), "word")):  # type: ignore[arg-type]
-        pass
-    assert len(sweeps) == swept
+    with copying(ToyWorker, DRIVER, Mark(Path("trials"), "word")) as workers:  # type: ignore[arg-type]
+        gather(workers)  # as after Ctrl-C
+        gathered = len(sweeps)
+    assert gathered == bool(moved)
+    assert len(sweeps) - gathered == swept
