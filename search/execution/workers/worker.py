@@ -92,7 +92,11 @@ class TrainingWorker(Worker):
         self._time_left = math.inf if task.time_left is None else task.time_left
         self.unreported: EpochResult | None = None
         self.best_score = -math.inf
-        self._resume()
+        try:
+            self._resume()
+        except BaseException:  # nobody closes a worker that could not be made
+            self.close()
+            raise
 
     def run_epoch(self) -> EpochResult:
         """Train the next epoch that is not in the ledger, and return its result. If it was trained already but not

@@ -19,6 +19,7 @@ from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.models.networks.model import Tokens
 from skipstack.models.training import captured
 from skipstack.models.training.checkpoint import read_tensors, write_tensors
+from skipstack.models.training.together import Together
 from skipstack.search.execution.driver.faults import (
     DiskLostError,
     Fault,
@@ -95,6 +96,17 @@ def test_captured_steps_are_trained_where_the_device_says_so(
         worker = TrainingWorker(replace(task(corpus, tmp_path / "captured"), device="cuda-graphs"))
         assert [told(worker.run_epoch()) for _ in range(3)] == whole
     assert [each.replays > 0 for each in graphs] == [True]
+
+
+def test_a_worker_that_cannot_read_its_checkpoint_leaves_the_program_to_the_others(
+    corpus: Path, tmp_path: Path
+) -> None:
+    together, broken = Together(), task(corpus, tmp_path / "broken")
+    (broken.folder / CHECKPOINT).mkdir(parents=True)
+    with pytest.raises(IsADirectoryError):
+        TrainingWorker(broken, together)
+    (part,) = TrainingWorker(task(corpus, tmp_path / "whole"), together).parts
+    assert together.company(part) == [part]
 
 
 @pytest.mark.first(1)
