@@ -101,7 +101,8 @@ class ChildProcess:
 
     def _how(self) -> str:
         code = self._process.wait()
-        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with {code}"
+        names = {each.value: each.name for each in signal.Signals}  # most real-time signals have no name
+        how = f"by {names.get(-code, f'signal {-code}')}" if code < 0 else f"with {code}"
         said = self._last_words.read_text(errors="replace").strip().rpartition("\n")[2]
         return redacted(f"its process ended {how}" + (f": {said}" if said else ""))
 
