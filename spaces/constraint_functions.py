@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import CellType
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -37,7 +38,8 @@ _given: Final[dict[str, Callable[..., object]]] = {}
 def constraint_function(function: Callable[..., object]) -> ConstraintFunction:
     """Register a function, so that this process can call it as a constraint. Returns its entry for the record.
 
-    Raises UserError for a function without a name or a source, and for parameters that ``parameters_of`` refuses.
+    Raises UserError for a function without a name or a source, for one that reads a variable which has no value yet,
+    and for parameters that ``parameters_of`` refuses.
     """
     name = str(getattr(function, "__name__", ""))
     if not inspect.isfunction(function) or not name.isidentifier():
@@ -47,6 +49,11 @@ def constraint_function(function: Callable[..., object]) -> ConstraintFunction:
         source, file = inspect.getsource(function), Path(inspect.getsourcefile(function) or "").name
     except (OSError, TypeError):
         raise UserError(f"constraints: {name} has no source (allowed: a function from a file or a notebook)") from None
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    if unset := [variable for variable, cell in cells if cell == CellType()]:
+        raise UserError(
+            f"constraints: {name} reads {', '.join(unset)} before it has a value (allowed: once it has one)"
+        )
     record = ConstraintFunction(
         name=name,
         file=file,

@@ -339,6 +339,14 @@ def test_what_no_function_can_be_is_refused() -> None:
         with pytest.raises(UserError, match=message):
             constraint_function(function)
 
+    def early(a: int) -> bool:
+        return a < limit
+
+    with pytest.raises(UserError, match=r"^constraints: early reads limit before it has a value \(allowed: "):
+        constraint_function(early)
+    limit = 3
+    assert constraint_function(early).reads == {"limit": 3}
+
 
 def nothing() -> bool:
     """No constraint."""
