@@ -15,12 +15,14 @@ def given_point(space: Space, given: Mapping[str, Json]) -> Point:
     ``given``: maps the dotted path of an axis, or an unambiguous end of the path, to a value. A named value may be
     given by its name. An axis that is not given gets its default (``Space.usual``).
 
-    Raises UserError for an axis that is not in the space or is not active at the point. Also raises it for a value that
-    does not fit, and for a point that the space does not allow.
+    Raises UserError for an axis that is not in the space, is given by two names, or is not active at the point. Also
+    raises it for a value that does not fit, and for a point that the space does not allow.
     """
     values: Point = {}
     for name, value in given.items():
         path = only(name, meant(name, space.domains), names(space.domains))
+        if path in values:
+            raise UserError(f"{path}: the axis is given twice, by two names (allowed: once)")
         values[path] = _typed(space, path, value)
     point = space.compose(lambda path, _: values[path] if path in values else space.usual(path))
     for path in values:

@@ -176,6 +176,14 @@ def test_an_integer_that_no_float_can_hold_is_refused(axis: Axis) -> None:
         space(prior=huge)
 
 
+def test_an_axis_that_a_point_gives_by_two_names_is_refused() -> None:
+    space = skipstack.space(skipstack.Space({"net.units": skipstack.choice(8, 16)}), objective)
+    assert given_point(space, {"units": 16}) == given_point(space, {"net.units": 16}) == {"net.units": 16}
+    for point in ({"units": 16, "net.units": 8}, {"net.units": 8, "units": 8}):
+        with pytest.raises(UserError, match=r"^net.units: the axis is given twice, by two names \(allowed: once\)$"):
+            given_point(space, point)
+
+
 def test_values_of_numpy_tuples_and_enums_that_equal_json_values_are_those() -> None:
     values = [np.int64(0), np.float32(0.5), np.bool_(True), np.str_("a"), (3, (5, np.int8(1))), Size.SMALL, Cell.GRU]
     plain = [0, 0.5, True, "a", [3, [5, 1]], 8, "gru"]
