@@ -276,7 +276,6 @@ def begin(
         out=out,
         tracking_uri=tracking_uri,
     )
-    rules = _constraints(constraints)
     overrides = _settings(settings, name, replicates, objectives)
     before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
     options: GivenOptions = {"engine": "serial", "progress": progress}
@@ -287,6 +286,7 @@ def begin(
     if before is not None:
         _check_folder(before, scale, out)
         check_function_given(StudyFolder(before), asked)
+        _check_constraints(before, constraints)
         began = read_study(before).study
         check_unchanged(began, overrides, trials=trials, epochs=epochs, seeds=seeds, direction=direction)
         run = ready(before, where, hours=hours)
@@ -302,7 +302,7 @@ def begin(
         epochs=epochs,
         seeds=seeds,
         function=source_of(asked, direction or "maximize"),
-        constraints=rules,
+        constraints=_constraints(constraints),
     )
     _check_direction(config, direction)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
@@ -336,7 +336,7 @@ def resume(
     from skipstack.search.api.run import resume as ready
 
     check_arguments(folder=folder, constraints=constraints, **options)
-    _constraints(constraints)
+    _check_constraints(folder, constraints)
     where = _execution(options, objective, folder, of=resume)
     return _finished(ready(Path(folder), where, enough=enough, hours=hours))
 
@@ -376,7 +376,7 @@ def extend(
         data_dir=data_dir,
         **options,
     )
-    _constraints(constraints)
+    _check_constraints(folder, constraints)
     where = _execution(options, objective, folder, of=extend)
     run = ready(
         Path(folder),
@@ -448,7 +448,7 @@ def ablate(
         **options,
     )
     study = Path(folder)
-    _constraints(constraints)
+    _check_constraints(folder, constraints)
     where = _execution(options, objective, folder, of=ablate)
     asked = AblationOptions(
         seeds=seeds,
@@ -815,6 +815,14 @@ def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunc
     from skipstack.spaces.constraint_functions import constraint_function
 
     return [each if isinstance(each, str) else constraint_function(each) for each in given]
+
+
+def _check_constraints(folder: AnyPath, given: Sequence[str | Constraint]) -> None:
+    """Register functions among constraints. Raise UserError for a constraint that the study in ``folder`` lacks."""
+    from skipstack.search.execution.driver.functions import check_constraints_known
+    from skipstack.search.study.record.folder import StudyFolder
+
+    check_constraints_known(StudyFolder(Path(folder)), _constraints(given))
 
 
 def _finished(run: Run) -> Study:

@@ -48,6 +48,16 @@ def train(trial: skipstack.AskedTrial) -> None:
             break
 
 
+def smaller(x: float, a__b: int) -> bool:
+    """A constraint."""
+    return x < a__b
+
+
+def small(x: float) -> bool:
+    """A constraint that no study here has."""
+    return x < 0.5
+
+
 @pytest.fixture(scope="module")
 def called(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
     """What happens where a function is called."""
@@ -89,6 +99,7 @@ def test_a_study_that_goes_on_takes_what_it_has_and_refuses_anything_else(tmp_pa
         "replicates": {"fold": 2},
         "objectives": {"loss": "minimize", "cost": "maximize"},
         "settings": {"search.scheduler": "none", "kind": "b", "axes.a.b": {"choice": [1, 3]}},
+        "constraints": [smaller, "b < 4"],
     }
     with skipstack.begin(space, out=folder, **own):
         pass
@@ -112,6 +123,8 @@ def test_a_study_that_goes_on_takes_what_it_has_and_refuses_anything_else(tmp_pa
         ({"settings": {"axes.a.b": {"choice": [1, 2]}}}, f"{of} and has an axis of 1, 3 (allowed: "),
         ({"settings": {"search.trails": 4}}, "unknown path 'search.trails' (nearest: 'search.trials'"),
         ({"trials": 0}, "--trials 0: search.trials: got 0"),
+        ({"constraints": [small]}, "constraints: unknown constraint 'small' (nearest: 'smaller'; allowed: smaller, "),
+        ({"constraints": ["x < 0.9"]}, "constraints: unknown constraint 'x < 0.9' ("),
     ]
     for given, said in refused:
         with pytest.raises(skipstack.UserError, match=re.escape(said)):

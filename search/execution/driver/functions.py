@@ -3,18 +3,20 @@
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import CodeType
 from typing import Any, Final, get_args
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.reading import space_of
+from skipstack.search.study.record.reading import read_study, space_of
 from skipstack.spaces.constraint_functions import ConstraintFunction, check_given
 from skipstack.spaces.function import EPOCHS, FUNCTION, RECORDED, Direction, FunctionSource
+from skipstack.spaces.rules import in_full
+from skipstack.spaces.space import Space
 
 REPORT: Final = "report"
 
@@ -94,6 +96,21 @@ def check_constraints_given(folder: StudyFolder) -> None:
     """Raise UserError if a constraint function of the study's space is missing from this process or has changed."""
     records = space_of(folder).get("constraint_functions", ())
     check_given([ConstraintFunction.model_validate(each) for each in records])
+
+
+def check_constraints_known(folder: StudyFolder, given: Sequence[str | ConstraintFunction]) -> None:
+    """Raise UserError for a constraint that the study in ``folder`` does not have. ``given``: expressions, and entries
+    of functions, which are known by their names.
+    """
+    if not given:
+        return
+    config = read_study(folder.path).study.space
+    for each in given:
+        text = each if isinstance(each, str) else each.name
+        if text not in config.constraints and isinstance(each, str):
+            (text,) = in_full(Space(config.model_copy(update={"constraints": (each,)})).rules, [each])
+        if text not in config.constraints:
+            raise UserError(f"constraints: {unknown('constraint', text, config.constraints)}")
 
 
 def asked(config: object, report: object) -> None:
