@@ -6,6 +6,9 @@ example, another learning rate, the row is worse than it could be, and the chang
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import canonical_json
@@ -14,7 +17,7 @@ from skipstack.search.ledger.events import LeftOut, ListedRow, Role, Tuning
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.dependents import without_dependents
-from skipstack.spaces.domains import Domain, Json
+from skipstack.spaces.domains import Domain, Json, Range, is_number
 from skipstack.spaces.paths import inside, read
 from skipstack.spaces.short_names import value_text
 from skipstack.spaces.space import Point, Space
@@ -81,8 +84,8 @@ def arms(found: Rows, tuned: Sequence[str]) -> tuple[ListedRow, ...]:
 
 def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
     """Return the space of an arm (the search that tunes a row). Its base is the config of the row, at which the arm
-    starts. Its axes are the axes to tune that are active in this config. A choice, with or without names, also includes
-    the row's value. Its constraints are those of all rows, without those that the study's base breaks.
+    starts. Its axes are the axes to tune that are active in this config, which also include the row's value
+    (``_with``). Its constraints are those of all rows, without those that the study's base breaks.
     """
     start, space = tuning.arms[arm].point, Space(study)
     rows = space_of_rows(study, [row.point for row in tuning.arms])
@@ -95,12 +98,24 @@ def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
 
 
 def _with(axis: Axis, domain: Domain, value: Json) -> Axis:
+    """Return the axis with ``value`` as one of its values. A choice gets it as a further one, as ordered values do,
+    where numbers keep their order. A range is widened up to it; one with steps becomes ordered values. Returned
+    unchanged is an axis that has the value, and a range that cannot have it, such as text, or 0 with logarithms.
+    """
     if domain.contains(value):
         return axis
     if axis.choice is not None:
         return axis.model_copy(update={"choice": (*axis.choice, value)})
     if axis.named is not None:
         return axis.model_copy(update={"named": {**axis.named, value_text(value): value}})
+    if axis.ordinal is not None or (axis.step is not None and is_number(value)):
+        values = (*domain.values, value)
+        numbers = sorted(each for each in values if is_number(each))
+        ordered = tuple(numbers) if len(numbers) == len(values) else values
+        return Axis(ordinal=ordered, prior=axis.prior, when=axis.when)
+    if isinstance(domain, Range) and is_number(value):
+        with suppress(ValidationError):
+            return Axis.model_validate({**dict(axis), axis.kind: (min(domain.low, value), max(domain.high, value))})
     return axis
 
 

@@ -20,6 +20,7 @@ from skipstack.search.study.record.reading import read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.search.study.task import EpochResult
+from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Point
 from tests.search.analysis.ablation.toys import beginning, grid_search, made, run_ablation
 from tests.search.statistics.simulated_retuning import PLANTED, marked
@@ -97,6 +98,32 @@ def test_an_arm_begins_at_its_own_config_also_where_the_space_lacks_it(rates: di
     arm = arm_of(read_study(path), planned.plan, 0, time=2.0)
     record = run_ablation(path, arm.number, beginning(path, arm))
     assert [trial.point[RATE] for trial in record.trials.values()] == [0.02, 0.001, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("rates", "widened"),
+    [
+        ({"uniform": [0.001, 0.01]}, {"uniform": [0.001, 0.02]}),
+        ({"loguniform": [0.03, 0.1]}, {"loguniform": [0.02, 0.1]}),
+        ({"uniform": [0.01, 0.04], "step": 0.015}, {"ordinal": [0.01, 0.02, 0.025, 0.04]}),
+        ({"ordinal": [0.04, 0.01]}, {"ordinal": [0.01, 0.02, 0.04]}),
+    ],
+)
+def test_an_arm_begins_at_its_own_number_also_where_a_range_lacks_it(
+    rates: dict[str, Any], widened: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "study"
+    tree = toy_study(8, "random").model_dump(mode="json")
+    tree["space"]["base"]["model"]["stack"] |= {"depth": 3}
+    tree["space"]["axes"][RATE] = rates
+    run_toy(open_toy(path, StudyConfig.model_validate(tree)))
+    planned = made(path, retune=3)
+    assert planned.plan.rows[0].point[RATE] == 0.02
+    arm = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    assert arm.study.space.axes[RATE] == Axis.model_validate(widened)
+    record = run_ablation(path, arm.number, beginning(path, arm))
+    assert len(record.trials) == 3
+    assert record.trials[0].point[RATE] == 0.02
 
 
 def test_if_only_one_arm_has_a_score_all_rows_are_compared_at_their_own_values(tmp_path: Path) -> None:
