@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.trained import settled_trials
 from skipstack.search.ledger.events import (
     Ended,
@@ -24,7 +25,7 @@ from skipstack.search.ledger.events import (
     Tested,
 )
 from skipstack.search.strategy.objectives.hours import HOUR
-from skipstack.search.strategy.proposers.config import PathConfig
+from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.study.record.study_record import StudyRecord
@@ -273,6 +274,10 @@ class StudyCounts:
         space, proposer = self.record.space, self.record.study.search.proposer
         if isinstance(proposer, PathConfig):
             return settled_trials(self.record, proposer)
+        if isinstance(proposer, ListedConfig):
+            base = self.record.study.space.base
+            first = [space.point(base)] if self.record.begins_with_base and space.contains(base) else []
+            return len({canonical_json(point) for point in (*first, *proposer.points)})
         if not space.finite:
             return None
         sizes = [len(domain.values) for domain in space.domains.values()]

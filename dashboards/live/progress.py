@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -24,7 +24,7 @@ from skipstack.search.study.record.identical_seeds import first_report
 from skipstack.search.study.record.identical_trials import identical_trials
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.short_names import short_name
+from skipstack.spaces.short_names import names_by_path, short_name
 
 SECONDS_BETWEEN_LINES = 2.0
 """Without a terminal: the minimum seconds between two progress lines. The last line may come sooner."""
@@ -222,20 +222,12 @@ def _best(counts: StudyCounts) -> Text:
 def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
     """The values in which a trial differs from the base, each after the short name of its axis: ``depth 5``."""
     base = record.space.base_point()
-    names = dict(_short_names(list(record.space.domains)))
+    names = names_by_path(record.space.domains)
     return [
         f"{names[path]} {short_name(domain, trial.point[path])}"
         for path, domain in record.space.domains.items()
         if path in trial.point and (path not in base or canonical_json(base[path]) != canonical_json(trial.point[path]))
     ]
-
-
-def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield each path with a short name: its last part, or the last two if the last is ambiguous or is ``kind``."""
-    last = [path.rpartition(".")[2] for path in paths]
-    for path, name in zip(paths, last, strict=True):
-        alone = last.count(name) == 1 and name != "kind"
-        yield path, name if alone else ".".join(path.split(".")[-2:])
 
 
 def _score(trial: TrialRecord) -> str:

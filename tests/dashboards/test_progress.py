@@ -212,7 +212,7 @@ def test_axes_of_the_same_last_name_are_told_apart() -> None:
     assert module.differences(record, record.trials[0]) == [
         "embedder.dropout 0.1",
         "stack.dropout 0.2",
-        "optimiser.kind sgd",
+        "optimiser sgd",
     ]
 
 
@@ -313,6 +313,15 @@ def test_a_space_with_fewer_points_than_trials_are_asked_for_has_fewer_trials() 
     assert StudyCounts(record_of(study(trials=16))).total == 16
     # The base, two other depths, and at depth 3 another gate.
     assert StudyCounts(record_of(study(conditional, trials=16, proposer="one_at_a_time"))).total == 4
+
+
+def test_a_list_of_points_has_as_many_trials_as_it_then_runs(tmp_path: Path) -> None:
+    tree = toy_study(trials=16).model_dump(mode="json")
+    points = [{DEPTH: depth, "training.optimiser.learning_rate": 0.1} for depth in (2, 3, 2)]
+    tree["search"]["proposer"] = {"kind": "listed", "points": points}
+    folder = open_toy(tmp_path / "study", StudyConfig.model_validate(tree))
+    before = StudyCounts(StudyRecord.of(Ledger(folder.ledger).read())).total
+    assert before == len(run_toy(folder).trials) == 3, "the base, and each point once"
 
 
 def test_points_that_a_user_asks_for_are_counted_at_once() -> None:
