@@ -224,7 +224,8 @@ class Run:
         else:
             late = Requests(folder.asked).waiting() if self.ablation is None else {}
             if points := sum(len(request.points) for request in late.values()):
-                execution.say(f"{points} points were asked for too late; {goes_on(folder.path)}")
+                many = counted(points, "point was", "points were")
+                execution.say(f"{many} asked for too late; {goes_on(folder.path)}")
             engine.on_idle()
             preparing.join()  # two threads that import the same modules could see them half initialised
             yield driver.record

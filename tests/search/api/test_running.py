@@ -1,6 +1,7 @@
 """What is done beside a study that has ended, and of one that was interrupted is not."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -8,9 +9,10 @@ from threading import Event
 import pytest
 
 from skipstack.search.api.options import Execution
-from skipstack.search.api.run import Run, next_part
+from skipstack.search.api.run import Run, ask_for, next_part
 from skipstack.search.execution.driver.faults import StudyGoneError
 from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Finished
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.task import EpochResult
 from tests.search.analysis.ablation.toys import beginning, grid_search, made, run_ablation
@@ -67,6 +69,21 @@ def test_a_study_that_was_interrupted_needs_no_report(tmp_path: Path) -> None:
         stopped.finish()
     assert engine.closed
     assert not loaded.is_set()
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_points_that_come_after_the_last_look_at_them_are_said_to_wait(points: int, tmp_path: Path) -> None:
+    said = list[str]()
+
+    def ask(event: object) -> None:
+        if isinstance(event, Finished):
+            ask_for(tmp_path / "study", [{"learning_rate": 0.5 + number / 10} for number in range(points)])
+
+    over, _, _ = run(tmp_path / "study", ToyWorker)
+    over.execution = replace(over.execution, say=said.append, watch=lambda *_: nullcontext(ask))
+    over.finish()
+    (line,) = (line for line in said if "too late" in line)
+    assert line.startswith({1: "1 point was asked", 2: "2 points were asked"}[points])
 
 
 def test_a_study_that_is_moved_before_its_report_is_published_is_gone_and_can_be_resumed(tmp_path: Path) -> None:
