@@ -116,7 +116,9 @@ def _tags(health: Health) -> Table:
 def _notes(health: Health) -> Iterator[str]:
     for name, split in health.splits.items():
         if split.unknown_names:
-            yield f"Tags of {name} that train lacks: {', '.join(split.unknown_names)}."
+            more = split.unknown_different - len(split.unknown_names)
+            others = f" and {more:,} more" if more > 0 else ""
+            yield f"Tags of {name} that train lacks: {', '.join(split.unknown_names)}{others}."
     if health.characters:
         found = ", ".join(
             f"{character} (in {counted(tokens, 'token')})" for character, tokens in health.characters.items()

@@ -72,6 +72,7 @@ def _split(
         spans=None if split.spans is None else split.spans.start_M.size,
         unknown_tags=int(np.count_nonzero(split.tags_L < 0)),
         unknown_names=tuple(unlearnt)[:NAMED],
+        unknown_different=len(unlearnt),
         commonest=stored.tags[counts.index(most)] if most else None,
         commonest_tags=most,
         median=int(np.median(split.lengths_S)) if split.lengths_S.size else 0,

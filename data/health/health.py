@@ -33,6 +33,8 @@ class SplitHealth(Frozen):
     unknown_tags: NonNegativeInt
     unknown_names: tuple[str, ...] = ()
     """The most frequent tags that the training split lacks, at most ``data.health.counting.NAMED`` of them."""
+    unknown_different: NonNegativeInt = 0
+    """The number of distinct tags that the training split lacks."""
     commonest: str | None
     """The split's most frequent tag, of the tags that the training split has; None if the split has none of these."""
     commonest_tags: NonNegativeInt

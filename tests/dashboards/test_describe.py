@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -100,6 +101,15 @@ def test_describe_says_it_of_the_file_before_and_of_the_study_after(searched: tu
         ("dev", "520", "260"),
         ("test", "80", "0"),
     ]
+
+
+def test_of_many_tags_that_train_lacks_ten_are_named_and_the_others_counted(file: Path) -> None:
+    folder = file.parent
+    (folder / "many.tsv").write_text("".join(f"the\tDET\nx\tT{n}\n\n" for n in range(13)))
+    (folder / "many.yaml").write_text(STUDY.replace("dev: dev.tsv", "dev: many.tsv"))
+    told = " ".join(typed("data", "describe", folder / "many.yaml").out.split())
+    (named,) = re.findall(r"Tags of dev that train lacks: (.*?) and 3 more\.", told)
+    assert len({*named.split(", ")} & {f"T{n}" for n in range(13)}) == 10
 
 
 def test_a_study_of_an_earlier_version_is_described_from_its_store(tmp_path: Path) -> None:

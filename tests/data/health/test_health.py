@@ -73,6 +73,7 @@ def test_every_number_is_what_reading_sentence_by_sentence_counts(
         assert split.unknown_tokens == sum(word not in words for word in flat)
         assert split.unknown_tags == sum(unknown.values())
         assert [unknown[tag] for tag in split.unknown_names] == sorted(unknown.values(), reverse=True)
+        assert split.unknown_different == len(unknown)
         assert split.commonest_tags == max((counts[tag] for tag in tags), default=0)
         assert counts[split.commonest or ""] == split.commonest_tags
         lengths = [len(one.words) for one in own]
