@@ -108,10 +108,8 @@ def read_finished(path: Path) -> StudyRecord:
     """Read a study as ``read_searched`` does. Also raises UserError if the study is not finished."""
     record = read_searched(path)
     if not record.finished:
-        raise UserError(
-            f"{path}: the study is not finished (allowed: `{_resume(path)}` first; with --enough it starts no further "
-            "trial)"
-        )
+        enough = "; with --enough it starts no further trial" if record.ranked() else ""
+        raise UserError(f"{path}: the study is not finished (allowed: `{_resume(path)}` first{enough})")
     return record
 
 

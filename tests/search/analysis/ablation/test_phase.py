@@ -147,6 +147,9 @@ def test_a_search_that_is_not_finished_says_what_to_type(study: Path, tmp_path: 
     resume = f"not finished (allowed: `skipstack resume {shlex.quote(str(path))}` first; with --enough"
     with pytest.raises(UserError, match=re.escape(resume)):
         read_finished(path)
+    without_score = open_toy(tmp_path / "other", toy_study()).path
+    with pytest.raises(UserError, match=re.escape(f"`skipstack resume {without_score}` first)")):
+        read_finished(without_score)
 
 
 @pytest.mark.slow
