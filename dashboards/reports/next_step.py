@@ -115,7 +115,7 @@ def _more_seeds(verdict: WinnerTested, folder: str) -> Iterator[NextStep]:
     gain, needed = verdict.winner.gain, verdict.seeds_to_show
     if gain is not None and needed is not None and (seeds := max(needed, 2 * gain.seeds)) <= MOST:
         how = f"to test it with {seeds} seeds, which show a gain of this size in 80 of 100 ablations"
-        yield NextStep(_typed("ablate", folder, "--seeds", str(seeds)), how)
+        yield NextStep(_typed("ablate", folder, "--seeds", str(seeds), *verdict.repeated), how)
 
 
 def _export(base: Subject, folder: str) -> Iterator[NextStep]:

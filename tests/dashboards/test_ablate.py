@@ -5,15 +5,19 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 import skipstack
 from skipstack.search.analysis.ablation.comparisons import compared
+from skipstack.search.analysis.ablation.experiment import experiment
+from skipstack.search.analysis.ablation.options import AblationOptions, repeating
 from skipstack.search.study.record.folder import BEST
 from skipstack.search.study.record.reading import read_study
 from tests.command_line import refusal, typed
+from tests.search.analysis.ablation.toys import grid_search, made
 from tests.search.chaos import runs
 
 RATE, HIDDEN = "training.optimiser.learning_rate", "model.stack.hidden"
@@ -78,6 +82,27 @@ def test_it_says_what_it_would_train_and_can_tell_and_with_plan_that_is_all(sear
     assert "a gain of 0.1 points" in told
     assert read_study(path).trials.keys() == before.trials.keys()
     assert not read_study(path).ablations
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"corpus": ["atis"], "family": "mine", "parts": False},
+        {"without": ["model.stack", f"model.stack,{RATE}"], "path": True},
+        {"retune": 2, "retune_axes": [RATE], "top": 2},
+    ],
+)
+def test_the_options_that_repeat_an_ablation_plan_the_same_rows(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = grid_search(tmp_path / "study", {"model.stack.depth": {"choice": [1, 2]}, RATE: {"choice": [0.01, 0.03]}})
+    planned, given = made(path, **options).plan, list[AblationOptions]()
+    monkeypatch.setattr(
+        "skipstack.search.api.ablation.prepare_ablation", lambda _, options, **others: given.append(options)
+    )
+    assert typed("ablate", path, "--seeds", "3", *repeating(planned)).code == 0
+    assert experiment(read_study(path), given[0], time=2.0).plan == planned
 
 
 @pytest.mark.slow

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import skipstack
+from skipstack.dashboards.formats.page import Listing
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+from skipstack.dashboards.reports.next_step import DIR, after_ablation
 from skipstack.dashboards.reports.verdict import answers, in_a_sentence
 from skipstack.data.basis.counted import listed
 from skipstack.data.basis.seeding import generator
@@ -438,6 +440,25 @@ def test_what_was_not_tested_is_said_with_the_reason() -> None:
         "gate: not tested, since a constraint",
         "hidden and dropout: not tested, since the winner has what the base has",
     )
+
+
+def test_the_command_for_more_seeds_repeats_the_options_of_the_ablation() -> None:
+    found = WinnerTested(
+        measure=MEASURES["accuracy"],
+        split="test",
+        corpus="",
+        winner=row(0.2, 0.5),
+        changes=(),
+        others=(),
+        seeds_to_show=12,
+        repeated=("--corpus", "atis", "--family", "my own"),
+    )
+    assert "skipstack ablate DIR --seeds 12 --corpus atis --family 'my own'" in [
+        line
+        for block in after_ablation(CONFIG.space.base, found, DIR)
+        if isinstance(block, Listing)
+        for line in block.items
+    ]
 
 
 def test_whole_configs_are_compared_without_a_word_of_changes() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger.events import AblationPlanned
 
 MOST_SEEDS: Final = 40
 """The default of ``at_most``: the largest number of seeds of a row that gets seeds until it is decided."""
@@ -64,3 +65,21 @@ class AblationOptions:
         if not self.until_decided:
             return self.seeds
         return MOST_SEEDS if self.at_most is None else self.at_most
+
+
+def repeating(planned: AblationPlanned) -> tuple[str, ...]:
+    """Return the options of ``skipstack ablate`` with which an ablation is repeated, apart from its seeds. The best
+    configs of other searches are left out, since the plan does not have the folders of these searches.
+    """
+    roles = [*(role for row in planned.rows for role in row.roles), *(left.role for left in planned.left_out)]
+    without = dict.fromkeys(role.axis for role in roles if role.kind == "without_several" and role.axis is not None)
+    tuning, has_parts = planned.tuning, any(role.kind in ("without", "alone") for role in roles)
+    return (
+        *(("--top", str(len(planned.winners))) if len(planned.winners) > 1 else ()),
+        *(word for name in planned.corpora for word in ("--corpus", name)),
+        *(("--path",) if planned.path else ()),
+        *(word for paths in without for word in ("--without", paths)),
+        *(() if has_parts else ("--whole",)),
+        *(() if tuning is None else ("--retune", str(tuning.trials), "--retune-axes", ",".join(tuning.axes))),
+        *(("--family", planned.family) if planned.family else ()),
+    )

@@ -5,6 +5,7 @@ With several corpora, the verdict uses the means over them; if no row has such a
 """
 
 from skipstack.search.analysis.ablation.labels import label
+from skipstack.search.analysis.ablation.options import repeating
 from skipstack.search.analysis.ablation.rows import changed
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
@@ -72,6 +73,7 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
             if left.role.kind == "without" and left.role.winner == first.winner and left.role.axis in short
         },
         seeds_to_show=found.seeds_to_show,
+        repeated=repeating(planned),
     )
 
 

@@ -78,7 +78,7 @@ class WinnerTested:
     all corpora. If no row has such a mean, it is the last corpus.
     ``kept``: the short names of the axes on which the winner does not differ from the base; empty if no change was
     tested. ``left_out``: the reasons why changes of the winner were not taken back, by the short names of their axes.
-    ``seeds_to_show``: as in ``Confirmation``.
+    ``seeds_to_show``: as in ``Confirmation``. ``repeated``: the command-line options that repeat the ablation.
     """
 
     measure: Measure
@@ -90,6 +90,7 @@ class WinnerTested:
     kept: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     seeds_to_show: int | None = None
+    repeated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
