@@ -3,6 +3,7 @@ use the study's own workers.
 """
 
 import errno
+import filecmp
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from math import isfinite
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, Self, TypeVar, final
 
 from skipstack.data.store.tables import DamagedStoreError
@@ -133,7 +135,8 @@ class CopyingWorkers(Workers):
 
         If the block raises an error after another process has removed the folder, or because a copy of the corpus or of
         the vectors has lost files, an OSError is raised instead, as by a failing disk. In the second case, both copies
-        are removed, so that they are fetched again.
+        are removed, so that they are fetched again. If a damaged copy is what was sent, the study's own corpus is
+        damaged: the DamagedStoreError then names this one.
         """
         with (
             Scratch(self.mark.word) as scratch,
@@ -147,12 +150,22 @@ class CopyingWorkers(Workers):
             try:
                 yield replace(task, folder=place.folder, corpus=corpus, vectors=vectors), place
             except DamagedStoreError as error:
+                for copy, own in ((corpus, task.corpus), (vectors, task.vectors)):
+                    if copy is not None and str(copy) in str(error) and self._is_as_sent(copy):
+                        raise DamagedStoreError(str(error).replace(str(copy), str(own))) from error
                 for copy in filter(None, (corpus, vectors)):
                     shutil.rmtree(copy, ignore_errors=True)
                 raise OSError(errno.ESTALE, f"a copied file was lost: {error}") from error
 
     def _fetch(self, store: str, folder: Path) -> None:
         unpacked(self.server.store(store), partial(self.server.store_piece, store), folder)
+
+    def _is_as_sent(self, copy: Path) -> bool:
+        """Whether a copy of a store has the same bytes as the study's own store."""
+        with TemporaryDirectory(prefix="skipstack-") as again:
+            self._fetch(copy.name, Path(again))
+            names = [path.name for path in Path(again).iterdir()]
+            return filecmp.cmpfiles(again, copy, names, shallow=False)[0] == names
 
 
 @final

@@ -1,6 +1,7 @@
 """Workers whose files are copied: they train as others do, and what they leave is where it belongs in time."""
 
 import math
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -342,6 +343,25 @@ def test_a_corpus_of_which_others_clean_a_file_away_is_fetched_again(file: str, 
         assert told(attempt.run_epoch()) == told(here.run_epoch())
         attempt.close()
     assert not cleaned
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("change", ["cut off", "other"])
+def test_a_damaged_corpus_of_the_study_itself_is_named_and_not_its_copy(
+    change: str, corpus: Path, tmp_path: Path
+) -> None:
+    cluster = Cluster(tmp_path)
+    given = on_driver(cluster, corpus)
+    assert given.corpus is not None
+    content = (given.corpus / "train.arrow").read_bytes()
+    damaged = content[:-1] if change == "cut off" else content[:-1] + bytes([content[-1] ^ 1])
+    (given.corpus / "train.arrow").write_bytes(damaged)
+    with machine(tmp_path / "other") as other:
+        attempt = Attempt(cluster.workers(TrainingWorker), given)
+        with pytest.raises(UserError, match=re.escape(f"the stored corpus {given.corpus} is damaged")) as raised:
+            attempt.run_epoch()
+        attempt.close()
+    assert str(other) not in str(raised.value)
 
 
 @pytest.mark.usefixtures("at_once")
