@@ -186,6 +186,7 @@ class Run:
             first=self.first,
             replay_to=[before.apply],
             parameters=count,
+            warn=execution.warn,
         )
         self._warn(ledger.cut)
         for corpus in before.corpora.values():

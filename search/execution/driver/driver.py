@@ -10,6 +10,7 @@ from functools import partial
 from itertools import chain
 
 from skipstack.data.basis.disk_errors import tried_again
+from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.execution.driver.faults import (
     Fault,
     after_untested,
@@ -66,7 +67,7 @@ class Driver:
     axes) that may be proposed; None means the study's whole space. ``first``: new events to append before all others.
     ``replay_to``: readers of the replayed events and of ``first``; they get an event after the driver has applied it.
     ``parameters`` returns the number of parameters of a config's network, or None if the network cannot be built. It is
-    called only if this number is an objective.
+    called only if this number is an objective. ``warn``: receives a line on users' requests that cannot be read.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Driver:
         first: Sequence[Event] = (),
         replay_to: Sequence[Reader] = (),
         parameters: Callable[[Subject], int | None] = lambda config: None,
+        warn: Say = unsaid,
     ) -> None:
         self.folder = folder
         self.device = device
@@ -104,7 +106,7 @@ class Driver:
         if first:
             self._write(first)
         self.record.working.rests()  # the last driver may have been killed; the time since then does not count
-        self._asked = Requests(folder.asked) if folder.ablation is None else None
+        self._asked = Requests(folder.asked, warn) if folder.ablation is None else None
         self.turns = 1
         """Largest number of trials that take turns in one process. The wait for a report is multiplied by it."""
         self._patience: Patience | None = None

@@ -19,6 +19,7 @@ from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.ledger.events import Noted, Renamed
 
 
@@ -38,10 +39,15 @@ class Request(Frozen):
 
 
 class Requests:
-    """Stores the requests that wait in ``folder``, a folder inside the study's folder."""
+    """Stores the requests that wait in ``folder``, a folder inside the study's folder. ``warn``: receives a line, once,
+    on each request that this user may not read, and on a folder whose requests this user may not list.
+    """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, warn: Say = unsaid) -> None:
         self._folder = folder
+        self._warn = warn
+        self._unreadable: set[Path] = set()
+        """The files and folders about which ``warn`` has received a line."""
         self._names = folder.with_name(f"{folder.name}.taken")
         """The file with the names of requests that were carried out and could not be removed."""
         self._taken: set[str] = set()
@@ -65,9 +71,15 @@ class Requests:
         """Return the waiting requests by name, the earliest first. A request that this user may not read, or that was
         carried out meanwhile, is left out. Raises UserError for an invalid file.
         """
-        files = sorted(self._folder.glob("[0-9]*.json"))
+        try:
+            files = sorted(file for file in self._folder.iterdir() if file.match("[0-9]*.json"))
+        except FileNotFoundError:
+            return {}
+        except PermissionError:
+            self._say_unreadable(self._folder)
+            return {}
         taken = self._all_taken() if files else ()
-        found = {file.stem: _read(file) for file in files if file.stem not in taken}
+        found = {file.stem: self._read(file) for file in files if file.stem not in taken}
         return {name: request for name, request in found.items() if request is not None}
 
     def took(self, name: str) -> None:
@@ -93,12 +105,21 @@ class Requests:
         except (FileNotFoundError, PermissionError):
             return self._taken
 
+    def _read(self, file: Path) -> Request | None:
+        """Read a request; None if its file is gone, or if this user may not read it."""
+        try:
+            return Request.model_validate_json(file.read_bytes())
+        except FileNotFoundError:
+            return None
+        except PermissionError:
+            self._say_unreadable(file)
+            return None
+        except ValidationError as error:
+            raise UserError(explain(error, Request, file=str(file))) from None
 
-def _read(file: Path) -> Request | None:
-    """Read a request; None if its file is gone, or if this user may not read it."""
-    try:
-        return Request.model_validate_json(file.read_bytes())
-    except (FileNotFoundError, PermissionError):
-        return None
-    except ValidationError as error:
-        raise UserError(explain(error, Request, file=str(file))) from None
+    def _say_unreadable(self, path: Path) -> None:
+        if path not in self._unreadable:
+            self._unreadable.add(path)
+            self._warn(
+                f"{path}: waits, since this user may not read what was asked of the study (allowed: to permit it)"
+            )

@@ -54,6 +54,20 @@ def test_a_request_that_is_gone_or_cannot_be_read_is_left_out(tmp_path: Path, mo
     assert not requests.waiting()
 
 
+@pytest.mark.parametrize("unreadable", ["read_bytes", "iterdir"])
+def test_a_request_that_the_study_may_not_read_waits_and_is_said_once(
+    unreadable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, said = open_toy(tmp_path / "study", toy_study(3)), list[str]()
+    name = Requests(folder.asked).ask(Request(enough=True))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, unreadable, refusing(folder.asked, getattr(Path, unreadable)))
+        assert len(run_toy(folder, warn=said.append).trials) == 3
+    named = folder.asked if unreadable == "iterdir" else folder.asked / f"{name}.json"
+    assert [line.partition(": waits, since this user may not read")[0] for line in said] == [str(named)]
+    assert list(Requests(folder.asked).waiting()) == [name]
+
+
 def test_a_request_that_cannot_be_written_is_refused_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "mkdir", refusing(tmp_path / "asked", Path.mkdir))
     with pytest.raises(UserError, match="asked: no request can be written: Permission denied"):
