@@ -91,8 +91,8 @@ def export(
     """
     if register is not None and ((best or 1) > 1 or pareto):
         raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
-    if register is not None and (not register or {*register} & {"/", ":"}):
-        raise UserError(f"--register: got {register!r} (allowed: a name without / and :)")
+    if register is not None and (not register or {*register} & {"/", ":", '"'}):
+        raise UserError(f'--register: got {register!r} (allowed: a name without /, : and ")')
     if to is not None and to.suffix in (".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z"):
         raise UserError(f"--to {to}: got a name for {to.suffix} (allowed: a folder, or a name that ends in .zip)")
     if torch_export is not None and ((best or 1) > 1 or pareto):

@@ -120,6 +120,7 @@ def refused(here: Path, *arguments: str) -> str:
         (["export", "done", "--to", "b", "--trial", "99"], ["99", "allowed", "0"]),
         (["export", "done", "--to", "b", "--trial", "1", "--best", "1"], ["--best", "--trial"]),
         (["export", "done", "--to", "done"], ["done", "exists", "allowed"]),
+        (["export", "done", "--to", "b", "--register", 'my "own"'], ['my "own"', 'a name without /, : and "']),
         (["verify", "nowhere"], ["nowhere", "no bundle", "allowed"]),
         (["verify", "done"], ["done", "allowed"]),
         (["predict", "nowhere"], ["nowhere", "no bundle", "allowed"]),

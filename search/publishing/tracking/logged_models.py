@@ -86,7 +86,8 @@ def keep(client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, 
 
 
 def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
-    """Register the model of a bundle in the store's model registry as ``name``, and return the number of its version.
+    """Register the model of a bundle in the store's model registry as ``name``, which has no double quotes, since
+    MLflow's filters cannot escape them. Returns the number of its version.
 
     A model that is already registered under this name keeps its version. The bundle's alias, if any, is moved to this
     version. Raises UserError if the store does not have the study, if the weights were deleted, and if the store
@@ -100,7 +101,7 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
         kept = keep(client, runs, bundle, study_id)
         if kept is None:
             raise UserError(f"--register: trial {bundle.trial} has no weights any more")
-        if not any(each.name == name for each in client.search_registered_models(f"name = '{name}'")):
+        if not any(each.name == name for each in client.search_registered_models(f'name = "{name}"')):
             client.create_registered_model(name)
         version = _version(client, kept, name)
         if bundle.alias:
@@ -110,7 +111,7 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
 
 def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
     """Return the number of the model's version that is registered as ``name``. A missing version is created."""
-    for version in client.search_model_versions(f"name = '{name}'"):
+    for version in client.search_model_versions(f'name = "{name}"'):
         # Versions are registered by the URI of their files: MLflow would resolve `models:/ID` in its default store.
         if version.source == kept.place:
             return int(version.version)

@@ -639,8 +639,8 @@ def test_a_store_without_logged_models_has_the_best_network_among_artifacts(
     named = client.get_experiment(trial.info.experiment_id).name
     best = replace(best, write=partial(pytest.fail, "it is there"))
     for _ in range(2):
-        assert register(uri, named, study_id(opened), best, "tagger") == 1
-    version = client.get_model_version_by_alias("tagger", "best")
+        assert register(uri, named, study_id(opened), best, "Ann's tagger") == 1
+    version = client.get_model_version_by_alias("Ann's tagger", "best")
     (folder,) = (file.path for file in client.list_artifacts(trial.info.run_id) if file.is_dir)
     assert (version.source, version.run_id) == (f"{trial.info.artifact_uri}/{folder}", trial.info.run_id)
     assert "MLmodel" in {file.name for file in Path(version.source.removeprefix("file://")).iterdir()}
@@ -696,11 +696,13 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
 def test_the_printed_command_serves_the_registered_model(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From a store that is a file, with a `$` and a blank in its path and a blank in the model's name."""
+    """From a store that is a file, with a `$` and a blank in its path, and a blank and an apostrophe in the model's
+    name.
+    """
     (tmp_path / "a $store").mkdir()
     uri, bundle = f"sqlite:///{tmp_path / 'a $store' / 'mlflow.db'}", tmp_path / "bundle"
     sync(small, uri)
-    typed("export", str(small), "--to", str(bundle), "--register", "my tagger", "--tracking-uri", uri)
+    typed("export", str(small), "--to", str(bundle), "--register", "Ann's tagger", "--tracking-uri", uri)
     texts = ["the old dogs sleep", "cats"]
     expected = skipstack.load(bundle).predict([text.split() for text in texts])
     with served_as_printed(tmp_path / "served", capsys.readouterr().err) as address:
