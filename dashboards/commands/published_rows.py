@@ -14,7 +14,8 @@ def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> di
 
     A row is a trial's comparison with a reference. The first comparison of a trial belongs to the trial's own run. A
     further comparison has its own run, and so has a mean over corpora, which has no trial. A mean without a gain is
-    left out. ``ablation``: the number of the table's ablation; None if the rows are trials of the search.
+    left out, and so is a row without a run: two trials that are compared twice have the run of their first comparison.
+    ``ablation``: the number of the table's ablation; None if the rows are trials of the search.
     """
     if ablation is None:
         return {(None, row.trial): row for row in table.rows if row.trial is not None}
@@ -24,12 +25,12 @@ def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> di
     for row in table.rows:
         named = (row.section, row.axis, row.label)
         if row.own is None:
-            if row.gain is not None:  # a mean over corpora: the table lists it after the rows of all corpora
+            if row.gain is not None and named in parts:  # a mean over corpora: listed after the rows of all corpora
                 found[ablation, None, parts[named]] = row
             continue
         own = comparisons.get((row.trial, row.reference))
         if own is None:
-            continue  # two trials that are compared twice have the run of their first comparison
+            continue
         parts[named] = part_of(own.row, own.reference)
         first = next(each for each in comparisons.values() if each.trials == own.trials)
         found.setdefault(_key(ablation, row.own, own, first), row)

@@ -33,6 +33,7 @@ from skipstack.dashboards.commands.report import report
 from skipstack.dashboards.formats.page import Page as PageOfReport
 from skipstack.dashboards.formats.page import Picture, Report, Sentence
 from skipstack.data.basis.errors import UserError
+from skipstack.search.analysis.ablation.other_searches import searches_beside
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api import run as running
 from skipstack.search.api.options import Execution
@@ -44,13 +45,20 @@ from skipstack.search.publishing.tracking.logged_models import register
 from skipstack.search.publishing.tracking.model_folder import LOADER, save_model
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.reading import all_located
-from skipstack.search.publishing.tracking.runs import study_id
+from skipstack.search.publishing.tracking.runs import ExpectedRuns, study_id
 from skipstack.search.publishing.tracking.writer import LEDGER, MARK
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.pages import GUIDE, Page
-from tests.search.analysis.ablation.toys import planted
+from tests.search.analysis.ablation.toys import (
+    PlantedWorker,
+    beginning,
+    grid_search,
+    made,
+    planted,
+    run_ablation,
+)
 from tests.search.finished import trained
 from tests.search.publishing.tracking.here import TrackingHere
 from tests.search.publishing.tracking.servers import answered, served_as_printed
@@ -305,6 +313,24 @@ def test_means_over_corpora_are_runs_of_their_own(tmp_path: Path) -> None:
     before = held(own, path)
     sync(path, own)
     assert held(own, path) == before
+
+
+def test_a_row_that_another_search_names_too_is_published_by_its_first_name(tmp_path: Path) -> None:
+    """The best of the other search is the winner without its rate, which is compared with the winner either way."""
+    depth, rate = "model.stack.depth", "training.optimiser.learning_rate"
+    path = grid_search(tmp_path / "both", {depth: {"choice": [1]}, rate: {"choice": [0.01]}})
+    beside = searches_beside([grid_search(tmp_path / "flat", {depth: {"choice": [1]}})])
+    planned = made(path, beside=beside, corpus=["own", "atis"])
+    assert any({"beside", "without"} <= {role.kind for role in row.roles} for row in planned.plan.rows)
+    record = run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
+    runs = ExpectedRuns()
+    for event in Ledger(StudyFolder(path).ledger).read():
+        runs.apply(event)
+    shown = published(read_study(path), StudyFolder(path)).metrics
+    assert {key for key in shown if key[0] == 1} <= runs.pending.keys()
+    means = [row.label for row in ablated(record).rows if row.trial is None]
+    assert "learning_rate 0.01 beside 0.02" in means
+    assert sum(key[:2] == (1, None) for key in shown) == len(means) - 1
 
 
 def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Path) -> None:
