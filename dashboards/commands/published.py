@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.saying import Say, unsaid
+from skipstack.search.analysis.confirmation.figures import confirmed_figures
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
 from skipstack.search.publishing.tracking.entry import STUDY, RunKey, made_of
@@ -137,7 +139,7 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
     def write(to: Path) -> None:
         from skipstack.search.publishing.bundles.export import export_bundle  # imports torch, which is slow
 
-        export_bundle(record, folder, trial, to, device)
+        export_bundle(record, folder, trial, to, device, confirmed=partial(confirmed_figures, record))
 
     measure = record.measure
     splits = {"dev": trial.dev, "test": trial.test}
@@ -152,6 +154,7 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
         name=f"{trial.number}/{trial.config.identity}/{trial.best.epoch}",
         trial=trial.number,
         write=write,
+        made_of=made_of(record.events),
         scores=scores,
         alias="best" if is_best else f"trial-{trial.number}",
     )

@@ -19,7 +19,7 @@ from skipstack.search.publishing.bundles.files import CARD, is_own
 from skipstack.search.publishing.tracking.client import connected, found_study, told
 from skipstack.search.publishing.tracking.entry import NOTE, STUDY, RunKey, note
 from skipstack.search.publishing.tracking.model_folder import provenance, save_model, save_own_model
-from skipstack.search.publishing.tracking.names import LONGEST
+from skipstack.search.publishing.tracking.names import LONGEST, LONGEST_DESCRIPTION
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 TAG: Final = "skipstack.bundle"
 """The tag of a logged model that identifies the bundle. For a model among artifacts, this is the prefix of a tag of the
 trial's run. The run's tag is set once the model's files are written, and its value is the model's card.
+"""
+
+MADE: Final = "skipstack.made_of"
+"""The tag of a logged model with the ``made_of`` of its card. For a model among artifacts, this is the end of a tag of
+the trial's run, after ``TAG`` and the bundle's name.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
@@ -39,14 +44,16 @@ class BestBundle:
     """A bundle to store in MLflow. It has a study's best network, or the model that the study's function reported.
 
     ``name``: unique among the study's bundles. ``trial``: the number of the trial. ``write``: writes the bundle into a
-    new folder, and raises UserError if the weights were deleted. ``scores``: the metrics of the trial by seed and name.
-    Those of the bundle's seed are stored, and none for an ensemble. ``alias``: the alias of the model's version in the
-    registry; empty means none.
+    new folder, and raises UserError if the weights were deleted. ``made_of``: identifies the events from which the
+    bundle's card is made, as for a ``Publication``. ``scores``: the metrics of the trial by seed and name. Those of the
+    bundle's seed are stored, and none for an ensemble. ``alias``: the alias of the model's version in the registry;
+    empty means none.
     """
 
     name: str
     trial: int
     write: Callable[[Path], object]
+    made_of: str
     scores: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     alias: str = ""
 
@@ -65,8 +72,9 @@ class StoredModel:
 
 
 def keep(client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, study_id: str) -> StoredModel | None:
-    """Store a bundle of a study as a model, unless it is in the store already, and return the model. Returns None if
-    the weights were deleted. A logged model that was not completely written is deleted and written again.
+    """Store a bundle of a study as a model, and return the model. If it is in the store already, only its card is
+    replaced, unless that has the same ``made_of``. Returns None if the weights were deleted. A logged model that was
+    not completely written is deleted and written again.
     """
     before = _logged(client, runs, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
     if before is None:
@@ -81,8 +89,12 @@ def keep(client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, 
             except UserError:
                 return None
             model = _log(client, runs, bundle, study_id, Path(folder))
+    card = model.tags.get(NOTE, "")
+    if model.tags.get(MADE) != bundle.made_of:
+        card = _card_now(client, bundle, model.artifact_location, card)
+        client.set_logged_model_tags(model.model_id, {**note(card), MADE: bundle.made_of})
     run_id = _complete(client, runs, bundle, model)
-    return StoredModel(model.artifact_location, run_id, model.tags.get(NOTE, ""), str(model.model_id))
+    return StoredModel(model.artifact_location, run_id, card, str(model.model_id))
 
 
 def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
@@ -116,8 +128,26 @@ def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
         if version.source == kept.place:
             return int(version.version)
     of: dict[str, Any] = {} if kept.model_id is None else {"model_id": kept.model_id}  # MLflow 2 lacks this parameter
-    made = client.create_model_version(name, kept.place, kept.run_id, description=kept.card, **of)
+    description = kept.card[:LONGEST_DESCRIPTION]
+    made = client.create_model_version(name, kept.place, kept.run_id, description=description, **of)
     return int(made.version)
+
+
+def _card_now(client: "MlflowClient", bundle: BestBundle, place: str, card: str) -> str:
+    """Write the bundle of a stored model again, and return its card. Registered versions of the model that have the
+    former ``card`` as their description get the new one. If the weights were deleted, ``card`` stays. ``place``: the
+    URI of the model's files.
+    """
+    with TemporaryDirectory(prefix="skipstack-") as folder:
+        try:
+            bundle.write(Path(folder) / "bundle")
+        except UserError:
+            return card
+        now = _card(Path(folder))
+    for version in client.search_model_versions(f'source_path = "{place}"'):
+        if version.description and card.startswith(version.description):  # otherwise a user has changed it
+            client.update_model_version(version.name, version.version, now[:LONGEST_DESCRIPTION])
+    return now
 
 
 def _logged(client: "MlflowClient", runs: "dict[RunKey, Run]", having: str) -> "list[LoggedModel] | None":
@@ -135,28 +165,33 @@ def _logged(client: "MlflowClient", runs: "dict[RunKey, Run]", having: str) -> "
 
 
 def _among_artifacts(client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle) -> StoredModel | None:
-    """Store a bundle as a folder among the artifacts of its trial's run, unless it is there already. If the user
-    deleted this run, the study's run is used. Returns None if the weights were deleted.
+    """Store a bundle as a folder among the artifacts of its trial's run, as ``keep`` does. If the user deleted this
+    run, the study's run is used.
     """
     from mlflow.entities import Metric, RunTag
 
     run = _run_of(runs, bundle) or runs[STUDY]
     run_id, tag, within = run.info.run_id, f"{TAG}/{bundle.name}", f"bundle-{bundle.name.replace('/', '-')}"
-    card = run.data.tags.get(tag)
+    place = f"{run.info.artifact_uri}/{within}"
+    card, made = run.data.tags.get(tag), RunTag(f"{tag}/{MADE}", bundle.made_of)
     if card is None:
         with TemporaryDirectory(prefix="skipstack-") as folder:
-            place = Path(folder)
+            here = Path(folder)
             try:
-                bundle.write(place / "bundle")
+                bundle.write(here / "bundle")
             except UserError:
                 return None
-            _save(place, run_id)
-            client.log_artifacts(run_id, str(place / "model"), within)
-            card = _card(place)
-            own = _scores(bundle, provenance(place / "bundle"))
+            _save(here, run_id)
+            client.log_artifacts(run_id, str(here / "model"), within)
+            card = _card(here)
+            own = _scores(bundle, provenance(here / "bundle"))
         at = run.info.end_time or run.info.start_time
-        client.log_batch(run_id, [Metric(name, value, at, 0) for name, value in own.items()], (), [RunTag(tag, card)])
-    return StoredModel(f"{run.info.artifact_uri}/{within}", run_id, card, None)
+        metrics = [Metric(name, value, at, 0) for name, value in own.items()]
+        client.log_batch(run_id, metrics, (), [RunTag(tag, card), made])
+    elif run.data.tags.get(made.key) != bundle.made_of:
+        card = _card_now(client, bundle, place, card)
+        client.log_batch(run_id, (), (), [RunTag(tag, card), made])
+    return StoredModel(place, run_id, card, None)
 
 
 def _run_of(runs: "dict[RunKey, Run]", bundle: BestBundle) -> "Run | None":
@@ -175,6 +210,7 @@ def _log(
         source_run_id=run_id,
         tags={
             TAG: f"{study_id}/{bundle.name}",
+            MADE: bundle.made_of,
             "skipstack.study": study_id,
             "skipstack.trial": str(bundle.trial),
             **note(_card(folder)),

@@ -18,6 +18,9 @@ characters, including a lane's seed.
 LONGEST: Final = 6000
 """The maximum number of characters of a value. MLflow accepts 6000 in a parameter and 8000 in a tag."""
 
+LONGEST_DESCRIPTION: Final = 5000
+"""The maximum number of characters of the description of a registered model's version. PostgreSQL refuses more."""
+
 SPELT: Final[Mapping[str, str]] = {"@": "_at_", "%": "_percent_", "&": "_and_", "+": "_plus_"}
 """The characters that are spelt out in names."""
 

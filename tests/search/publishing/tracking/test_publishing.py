@@ -41,7 +41,7 @@ from skipstack.search.api.run import Run, sync_to_mlflow
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import checksum
 from skipstack.search.publishing.tracking import publishing, retry_loop
-from skipstack.search.publishing.tracking.logged_models import register
+from skipstack.search.publishing.tracking.logged_models import StoredModel, _version, register
 from skipstack.search.publishing.tracking.model_folder import LOADER, save_model
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.reading import all_located
@@ -691,7 +691,7 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     client, runs = mlflow.MlflowClient(uri), runs_of(uri, small)
     registered = client.get_model_version_by_alias("tagger", "best")
     assert registered.run_id == runs[None, "0"].info.run_id
-    assert registered.description == (bundle / "README.md").read_text()[:6000]
+    assert registered.description == (bundle / "README.md").read_text()[:5000]
     if has_logged_models():
         (model,) = client.search_logged_models([runs[None, None].info.experiment_id])
         _belongs_to_its_trial(client, model, runs, read_study(small), bundle)
@@ -716,6 +716,56 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     assert loaded.input_example["text"].tolist() == ["the old dogs sleep"]
     assert loaded.predict(loaded.input_example)["words"].tolist() == [["the", "old", "dogs", "sleep"]]
     _is_what_mlflow_itself_writes(bundle, loaded.metadata.signature, tmp_path)
+
+
+def scored(config: Any, report: skipstack.Report) -> None:
+    """Its score depends on the seed, and it leaves a model."""
+    model = report.folder / "model.txt"
+    model.write_text(str(config["x"]))
+    report(score=config["x"] + 0.01 * (config["seed"] % 3), model=model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("logged", [True, False], ids=["logged", "among artifacts"])
+def test_the_card_of_a_model_follows_an_ablation(logged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow import MlflowClient
+
+    monkeypatch.setattr(running, "TrackingProcess", TrackingHere)
+    if not logged:
+        monkeypatch.delattr(MlflowClient, "search_logged_models", raising=False)
+    folder, uri = tmp_path / "study", f"sqlite:///{tmp_path / 'mlflow.db'}"
+    skipstack.search(skipstack.Space(x=skipstack.choice(1, 2)), scored, trials=2, seeds=2, engine="serial", out=folder)
+
+    def publish() -> Publication:
+        shown(sync_to_mlflow(folder, Execution(tracking_uri=uri, warn=pytest.fail)), published)
+        return published(read_study(folder), StudyFolder(folder))
+
+    before, client = publish().best, MlflowClient(uri)
+    own = runs_of(uri, folder)[None, None]
+    named, study = client.get_experiment(own.info.experiment_id).name, own.data.tags["skipstack.study"]
+    assert before is not None
+    for name in ("ours", "theirs"):
+        assert register(uri, named, study, before, name) == 1
+        assert "Nothing of this config is confirmed" in client.get_model_version(name, "1").description
+    client.update_model_version("theirs", "1", "What I think of it.")
+    skipstack.ablate(folder, scored, seeds=2, engine="serial")
+    after = publish().best
+    assert "Confirmed for this config" in client.get_model_version("ours", "1").description
+    assert client.get_model_version("theirs", "1").description == "What I think of it."
+    if logged and has_logged_models():
+        (model,) = client.search_logged_models([own.info.experiment_id])
+        assert "Confirmed for this config" in model.tags["mlflow.note.content"]
+    assert after is not None
+    assert register(uri, named, study, replace(after, write=partial(pytest.fail, "it is as it was")), "ours") == 1
+
+
+def test_a_description_is_cut_to_what_every_registry_takes(uri: str) -> None:
+    from mlflow import MlflowClient
+
+    client = MlflowClient(uri)
+    client.create_registered_model("long")
+    _version(client, StoredModel("file:///nowhere", None, "ä" * 6000, None), "long")
+    assert client.get_model_version("long", "1").description == "ä" * 5000
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def test_what_is_told_is_in_the_store_and_what_is_shown_beside_it(
             made_of="nothing",
             notes={STUDY: "a note"},
             files={STUDY: {"report.html": b"a report"}},
-            best=BestBundle(name="0", trial=0, write=write_bundle),
+            best=BestBundle(name="0", trial=0, made_of="nothing", write=write_bundle),
         ),
     )
     assert shown.missing is None
@@ -141,7 +141,7 @@ def test_one_that_is_killed_while_it_publishes_leaves_a_report_that_is_not_all_t
 ) -> None:
     tell(tracker, uri, study, events)
     assert tracker.close() is None
-    best = BestBundle(name="0", trial=0, write=lambda to: os.kill(tracker.pid, signal.SIGKILL))
+    best = BestBundle(name="0", trial=0, made_of="nothing", write=lambda to: os.kill(tracker.pid, signal.SIGKILL))
     shown = tracker.publish(EXPERIMENT, identity_of(events), Publication(made_of="nothing", best=best))
     assert shown.missing == f"MLflow at {uri}: the report is not all there (its process ended by SIGKILL)"
 
@@ -156,7 +156,7 @@ def test_a_bundle_that_cannot_be_written_is_one_line(
     def fail(to: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    best = BestBundle(name="0", trial=0, write=fail)
+    best = BestBundle(name="0", trial=0, made_of="nothing", write=fail)
     shown = tracker.publish(EXPERIMENT, identity_of(events), Publication(made_of="nothing", best=best))
     assert shown.missing is not None
     assert "the report is not all there (RuntimeError: OSError: [Errno 28] No space left on device)" in shown.missing
