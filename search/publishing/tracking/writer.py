@@ -42,6 +42,9 @@ COPY: Final = "skipstack.ledger"
 TEXTS: Final = "skipstack.texts"
 """The tag of a run that lists the text files among its artifacts. It is set once these files are written."""
 
+PARENT: Final = "mlflow.parentRunId"
+"""The tag of a run with the id of the run above it."""
+
 MARK: Final = "skipstack.written"
 """The tag of a study's run with the number of events in the store, and the version of skipstack that wrote them."""
 
@@ -58,12 +61,13 @@ class _Had(NamedTuple):
     enough.
 
     ``names``: the names of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``:
-    the run's name if an earlier version of skipstack may have given it; empty otherwise. ``corpus``: whether the run
-    names its corpus. ``texts``: whether its text files are among its artifacts.
+    the run's name if an earlier version of skipstack may have given it; empty otherwise. ``parent``: the id of the run
+    above it. ``corpus``: whether the run names its corpus. ``texts``: whether its text files are among its artifacts.
     """
 
     names: frozenset[str]
     named: str
+    parent: str | None
     corpus: bool
     texts: bool
 
@@ -85,6 +89,11 @@ class _Stands:
     def of(cls, run: "Run", points: set[tuple[str, int]]) -> Self:
         """Create this from a run in the store. ``points``: the names and steps of its metrics."""
         return cls(run, points, dict(run.data.tags), run.info.status, run.info.end_time)
+
+    @property
+    def parent(self) -> str | None:
+        """The id of the run above it."""
+        return self.run.data.tags.get(PARENT)
 
     def written(self, entry: Entry) -> None:
         """Update the content after ``entry`` was written to the run."""
@@ -181,23 +190,19 @@ class Writer:
 
     def write(self, key: RunKey, entry: Entry) -> None:
         """Write an entry to the run with the key ``key``. A missing run is created if the entry has a start. Without a
-        start, nothing is written, since the user has deleted the run. The status is written last, so that a run that
-        has ended has all its metrics.
+        start, nothing is written, since the user has deleted the run. A run whose parent was deleted is put below the
+        parent that was created again. The status is written last, so that a run that has ended has all its metrics.
         """
         from mlflow.entities import Metric, Param, RunTag
 
         assert self._run_ids is not None, "the runs are not known"
-        if key in self._run_ids and not entry.says:
+        tags, made = entry.tags | self._parent(key), key not in self._run_ids
+        if not made and not tags and not entry.says:
             return
-        tags, made = entry.tags, key not in self._run_ids
         if made:
             if entry.start is None:
                 return  # the entry continues a run, which the user has deleted
-            above = STUDY if is_whole(key) else (key[0], None)
-            parent = {"mlflow.parentRunId": self._run_ids[above]} if above in self._run_ids else {}
-            run = self._client.create_run(
-                self._experiment_id, start_time=entry.start, tags=tags | parent, run_name=entry.name
-            )
+            run = self._client.create_run(self._experiment_id, start_time=entry.start, tags=tags, run_name=entry.name)
             self._run_ids[key] = run.info.run_id
             tags = {}
         run_id = self._run_ids[key]
@@ -262,6 +267,17 @@ class Writer:
             if name not in found.tags:
                 self._client.set_experiment_tag(found.experiment_id, name, value)
 
+    def _parent(self, key: RunKey) -> dict[str, str]:
+        """Return the tag that puts a run below that of its study or ablation; empty if the run has this tag already, or
+        if there is no run above it.
+        """
+        assert self._run_ids is not None, "the runs are not known"
+        above = self._run_ids.get(STUDY if is_whole(key) else (key[0], None))
+        had = self._whole.get(key) or self._partial.get(key)
+        if key == STUDY or above is None or (key in self._run_ids and (had is None or had.parent == above)):
+            return {}
+        return {PARENT: above}
+
     def _put(self, run_id: str, files: Mapping[str, str | bytes | Path]) -> str | None:
         """Write files among the artifacts of a run. Returns None, or why they were not written."""
         if self.without_files is not None or not files:
@@ -321,7 +337,7 @@ def _had(run: "Run") -> _Had:
     name = run.info.run_name or ""
     row = run.data.tags.get("skipstack.row") if "skipstack.change" not in run.data.tags else None
     named = name if _FORMERLY.fullmatch(name) or (row is not None and name.startswith(row)) else ""
-    return _Had(names, named, has_corpus(run), has_texts(run))
+    return _Had(names, named, run.data.tags.get(PARENT), has_corpus(run), has_texts(run))
 
 
 def _leave_out_names(entry: Entry, had: _Had) -> None:

@@ -513,6 +513,28 @@ def test_a_run_that_the_user_deleted_stays_deleted_and_the_study_goes_on(
     assert set(content(uri, events)) == {"depths", "trial 1", "trial 2", "trial 3", "trial 4"}
 
 
+def test_the_run_of_a_study_or_of_an_ablation_that_was_deleted_comes_back_above_its_trials(
+    uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+
+    events += ablated([*opened(STUDY.model_copy(update={"name": "depths, ablation 1"})), *history()[2:]])
+    assert write(uri, events) is None
+    before = content(uri, events)
+    for kind in ("study", "ablation"):
+        (gone,) = search(uri, events, f" AND tags.`skipstack.kind` = '{kind}'")
+        MlflowClient(uri).delete_run(gone.info.run_id)
+    assert write(uri, events) is None
+    assert content(uri, events).keys() == before.keys()
+    for above, below in (("study", "trial"), ("study", "ablation"), ("ablation", "ablation_trial")):
+        (parent,) = search(uri, events, f" AND tags.`skipstack.kind` = '{above}'")
+        runs = search(uri, events, f" AND tags.`skipstack.kind` = '{below}'")
+        assert {run.data.tags["mlflow.parentRunId"] for run in runs} == {parent.info.run_id}
+    calls = Calls(monkeypatch)
+    assert write(uri, events, compare=True) is None
+    assert calls.count == 0
+
+
 def test_a_server_that_is_away_is_reported_in_one_line_and_its_secrets_stay_secret(
     events: list[Event], hasty: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
