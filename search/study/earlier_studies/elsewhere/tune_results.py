@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError, undecodable, unknown, unreadable
 from skipstack.data.basis.explain import shown
+from skipstack.search.ledger.events import FARTHEST
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import (
     FinishedSearch,
     FinishedTrial,
@@ -92,8 +93,9 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
     A trial has failed if Ray Tune's record of the experiment (``experiment_state-*.json``) says so. A trial that is
     not in the record has failed if it has an ``error.txt``, which Tune keeps even when it tries the trial again. If an
     iteration was repeated, its last result counts. A trial with fewer iterations than the longest trial counts as
-    stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, if one of its
-    files is damaged, and if there are results but none has the metric.
+    stopped, since Ray Tune does not record who ended it. A trial ends at the last ``timestamp`` of its results that is
+    a Unix time, since a trial may report a number or a text of its own by this name. Raises UserError if the folder has
+    no trials, if one of its files is damaged, and if there are results but none has the metric.
     """
     trials: list[FinishedTrial] = []
     left_out: Counter[str] = Counter()
@@ -112,8 +114,8 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
         if not curve and not failed:
             left_out["have no result"] += 1
             continue
-        told = results[-1].get("timestamp") if results else None
-        ended = (each / PARAMETERS).stat().st_mtime if told is None else float(told)
+        times = [float(time) for result in results if _is_time(time := result.get("timestamp"))]
+        ended = times[-1] if times else (each / PARAMETERS).stat().st_mtime
         seconds = float(results[-1].get("time_total_s", 0.0)) if results else 0.0
         trials.append(
             FinishedTrial(
@@ -153,6 +155,10 @@ def _results(trial: Path) -> list[dict[str, Any]]:
             found.pop()
         found.append((at, result))
     return [result for _, result in found]
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= FARTHEST
 
 
 def _states(folder: Path) -> dict[str, str]:

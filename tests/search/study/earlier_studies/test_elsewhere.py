@@ -13,6 +13,7 @@ import pytest
 import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.simulation.recordings import recordings
+from skipstack.search.ledger.events import Ended
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.optuna_storage import write_study
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import inferred_axes
@@ -303,6 +304,20 @@ def test_a_trial_that_tune_has_tried_again_is_not_lost(tmp_path: Path) -> None:
         0.6: ("failed", [0.5], "ValueError: once"),
     }
     assert record.ranked()[0].point == {"rate": 0.5}
+
+
+@pytest.mark.parametrize("own", ["2026-01-02T03:04:05", 1.7e12, float("nan"), None, True])
+def test_a_trial_of_tune_ends_at_its_last_time_and_not_at_a_timestamp_of_its_own_form(
+    own: object, tmp_path: Path
+) -> None:
+    experiment(tmp_path / "tune", {"two": ("TERMINATED", [(1, 2.0), (2, 1.0)]), "three": ("TERMINATED", [(1, 3.0)])})
+    with (tmp_path / "tune" / "two" / "result.json").open("a") as results:
+        results.write(json.dumps({"loss": 0.5, "training_iteration": 3, "timestamp": own}) + "\n")
+    skipstack.from_tune(tmp_path / "tune", score="loss", direction="minimize", out=tmp_path / "ours")
+    events = Ledger(tmp_path / "ours" / "ledger").read()
+    ends = {event.trial: event.time for event in events if isinstance(event, Ended)}
+    assert ends == {0: 1.0, 1: 2.0}
+    assert read_study(tmp_path / "ours").ranked()[0].score == -0.5
 
 
 def test_a_trial_of_tune_with_many_results_is_read_once(tmp_path: Path) -> None:
