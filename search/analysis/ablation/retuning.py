@@ -98,9 +98,9 @@ def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
 
 
 def _with(axis: Axis, domain: Domain, value: Json) -> Axis:
-    """Return the axis with ``value`` as one of its values. A choice gets it as a further one, as ordered values do,
-    where numbers keep their order. A range is widened up to it; one with steps becomes ordered values. Returned
-    unchanged is an axis that has the value, and a range that cannot have it, such as text, or 0 with logarithms.
+    """Return the axis with ``value`` among its values. Choices and ordered values get it as a further one, ordered
+    numbers at its place. A range is widened up to it; a range with steps becomes ordered values, since ``value`` need
+    not be a step. A range that cannot have ``value`` stays as it is: one of logarithms, for example, has no 0.
     """
     if domain.contains(value):
         return axis
@@ -111,7 +111,7 @@ def _with(axis: Axis, domain: Domain, value: Json) -> Axis:
     if axis.ordinal is not None or (axis.step is not None and is_number(value)):
         values = (*domain.values, value)
         numbers = sorted(each for each in values if is_number(each))
-        ordered = tuple(numbers) if len(numbers) == len(values) else values
+        ordered: tuple[Json, ...] = tuple(numbers) if len(numbers) == len(values) else values
         return Axis(ordinal=ordered, prior=axis.prior, when=axis.when)
     if isinstance(domain, Range) and is_number(value):
         with suppress(ValidationError):
