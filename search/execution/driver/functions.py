@@ -15,7 +15,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study, space_of
 from skipstack.spaces.constraint_functions import ConstraintFunction, check_given
 from skipstack.spaces.function import EPOCHS, FUNCTION, RECORDED, Direction, FunctionSource
-from skipstack.spaces.rules import in_full
+from skipstack.spaces.rules import functions_of, in_full
 from skipstack.spaces.space import Space
 
 REPORT: Final = "report"
@@ -99,18 +99,19 @@ def check_constraints_given(folder: StudyFolder) -> None:
 
 
 def check_constraints_known(folder: StudyFolder, given: Sequence[str | ConstraintFunction]) -> None:
-    """Raise UserError for a constraint that the study in ``folder`` does not have. ``given``: expressions, and entries
-    of functions, which are known by their names.
+    """Raise UserError for a constraint with which the study in ``folder`` did not begin. ``given``: expressions, and
+    entries of functions, which are known by their names.
     """
     if not given:
         return
     config = read_study(folder.path).study.space
+    known = dict.fromkeys((*config.constraints, *functions_of(config)))
     for each in given:
         text = each if isinstance(each, str) else each.name
-        if text not in config.constraints and isinstance(each, str):
+        if text not in known and isinstance(each, str):
             (text,) = in_full(Space(config.model_copy(update={"constraints": (each,)})).rules, [each])
-        if text not in config.constraints:
-            raise UserError(f"constraints: {unknown('constraint', text, config.constraints)}")
+        if text not in known:
+            raise UserError(f"constraints: {unknown('constraint', text, known)}")
 
 
 def asked(config: object, report: object) -> None:
