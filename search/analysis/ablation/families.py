@@ -37,5 +37,5 @@ def _ablations(study: Path, name: str) -> set[int]:
     for event in Ledger(StudyFolder(study).ledger).only("ablated"):
         if isinstance(event, Ablated) and isinstance(event.event, AblationPlanned) and event.event.family == name:
             plan = event.event
-            found.add(plan.continues or (event.ablation if plan.tuning is None else plan.tuning.first))
+            found.add((plan.continues or event.ablation) if plan.tuning is None else plan.tuning.first)
     return found

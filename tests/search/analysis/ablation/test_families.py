@@ -5,14 +5,19 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from skipstack.search.analysis.ablation.experiment import arm_of
+from skipstack.search.analysis.ablation.experiment import Experiment, arm_of
 from skipstack.search.analysis.ablation.families import parts_of, place_in_family
 from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.analysis.confirmation.rounds import next_part
+from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.whole_ablations import whole_ablations
+from skipstack.search.study.task import Measured, TrialTask
 from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
+from tests.search.toy import ToyWorker
 
 AXES: dict[str, object] = {
     "model.stack.depth": {"choice": [1, 3]},
@@ -58,13 +63,25 @@ def test_a_folder_beside_the_study_that_nobody_else_may_read_is_left_out(
 
 
 def test_the_parts_of_one_ablation_count_once(tmp_path: Path) -> None:
+    class Open(ToyWorker):
+        @classmethod
+        def test(cls, task: TrialTask) -> Measured:
+            """With one layer, two of a hundred tags more are right, or four: too few seeds to mark it at once."""
+            more = [2 * (1 + seed % 2) if task.config.model.stack.depth == 1 else 0 for seed in task.seeds]
+            counts = np.array([[[60 + each, 100]] * 4 for each in more])
+            accuracies = tuple((counts[..., 0].sum(axis=1) / 400).tolist())
+            sentences = SentenceCounts.of(counts, ("correct", "tags"))
+            return Measured(metrics={"test_accuracy": accuracies}, sentences=sentences)
+
     path = grid_search(tmp_path / "study", AXES)
-    planned = made(path, seeds=2, retune=2, family="paper")
-    first = arm_of(read_study(path), planned.plan, 0, time=2.0)
-    run_ablation(path, first.number, beginning(path, first), worker=PlantedWorker)
-    second = arm_of(read_study(path), first.plan, 1, time=2.0)
-    run_ablation(path, second.number, beginning(path, second), worker=PlantedWorker)
-    assert place_in_family("paper", path) == 2
+    planned = made(path, seeds=2, retune=2, until_decided=True, at_most=6, family="paper")
+    following: Experiment | None = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    while following is not None:
+        plan = following.plan
+        run_ablation(path, following.number, beginning(path, following), worker=Open)
+        assert place_in_family("paper", path) == 2
+        following = next_part(read_study(path), time=2.0)
+    assert plan.continues is not None, "its last part is a round of seeds"
 
 
 @pytest.mark.slow
