@@ -126,9 +126,8 @@ def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: floa
         trials=tuning.trials,
     )
     name = f"{study.name}, ablation {number}, arm {arm + 1} of {len(tuning.arms)}"
-    config = space_of_arm(study.space, tuning, arm)
     plan = before.model_copy(update={"time": time, "rows": (tuning.arms[arm],), "arm": arm})
-    return Experiment(number, study.model_copy(update={"name": name, "space": config, "search": search}), plan)
+    return Experiment(number, _part(study, name, space_of_arm(study.space, tuning, arm), search), plan)
 
 
 def tuned_experiment(record: StudyRecord, before: AblationPlanned, *, time: float) -> Experiment:
@@ -152,9 +151,12 @@ def _made(
     seeds: int,
 ) -> Experiment:
     search = _search(study.search, number, **_to_the_end(proposer, seeds))
-    name = f"{study.name}, ablation {number}"
-    ablation = StudyConfig(name=name, settings=study.settings, about=study.about, space=config, search=search)
-    return Experiment(number, ablation, planned)
+    return Experiment(number, _part(study, f"{study.name}, ablation {number}", config, search), planned)
+
+
+def _part(study: StudyConfig, name: str, space: SpaceConfig, search: SearchConfig) -> StudyConfig:
+    """Return the config of an ablation of a study, or of an arm. The study's title and note are its own."""
+    return StudyConfig(name=name, settings=study.settings, about=study.about, space=space, search=search)
 
 
 def round_after(

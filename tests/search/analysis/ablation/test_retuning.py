@@ -14,7 +14,7 @@ from skipstack.search.analysis.ablation.retuning import arms as arms_of
 from skipstack.search.analysis.ablation.rows import Rows
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.rounds import next_part
-from skipstack.search.ledger.events import ListedRow, Role, RoleKind
+from skipstack.search.ledger.events import ListedRow, Noted, Renamed, Role, RoleKind
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, StudyConfig
 from skipstack.search.study.record.reading import read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
@@ -139,6 +139,14 @@ def test_if_only_one_arm_has_a_score_all_rows_are_compared_at_their_own_values(t
     assert [trial.point for trial in whole.trials.values()] == [row.point for row in planned.plan.rows]
     told = " ".join(render(ablated_report(whole, ablated(whole)), "text").split())
     assert "It gave 1 of 2 rows a score, so all are compared at their values before it." in told
+
+
+def test_an_arm_of_a_renamed_study_has_a_title_of_its_own(study: tuple[Path, Experiment]) -> None:
+    record = read_study(study[0])
+    record.apply(Renamed(time=3.0, title="mine"))
+    record.apply(Noted(time=3.0, trial=None, text="of the study"))
+    arm = arm_of(record, study[1].plan, 1, time=3.0).study
+    assert (arm.title, arm.note) == ("toy, ablation 2, arm 2 of 2", "")
 
 
 @pytest.mark.slow
