@@ -98,7 +98,7 @@ def _row(
         family=row.corpus,
         trial=other if taken_back else row.trial,
         reference=row.trial if taken_back else other,
-        is_reference=compared is None,
+        is_reference=role.kind == "base",
         looks=planned.looks,
         share=1 / parts_of(planned.place) if planned.family else 1.0,
     )

@@ -141,6 +141,22 @@ def test_if_only_one_arm_has_a_score_all_rows_are_compared_at_their_own_values(t
     assert "It gave 1 of 2 rows a score, so all are compared at their values before it." in told
 
 
+def test_if_the_search_of_the_base_has_no_score_the_rows_that_are_compared_with_it_say_so(tmp_path: Path) -> None:
+    axes = {DEPTH: {"choice": [1, 3]}, HIDDEN: {"choice": [8, 16]}, RATE: {"choice": [0.001, 0.01]}}
+    path = grid_search(tmp_path / "study", axes)
+    planned = made(path, seeds=2, retune=1)
+    following: Experiment | None = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    while following is not None:  # a depth of three fails, as of the base
+        run_ablation(path, following.number, beginning(path, following), worker=FailingWorker)
+        following = next_part(read_study(path), time=2.0)
+    (whole,) = whole_ablations(read_finished(path)).values()
+    winner, *others = ablated(whole).rows
+    assert (winner.section, winner.is_reference, winner.why) == ("", False, "its reference was not trained")
+    assert others
+    told = " ".join(render(ablated_report(whole, ablated(whole)), "text").split())
+    assert "Nothing is confirmed of the winner: its reference was not trained" in told
+
+
 def test_an_arm_of_a_renamed_study_has_a_title_of_its_own(study: tuple[Path, Experiment]) -> None:
     record = read_study(study[0])
     record.apply(Renamed(time=3.0, title="mine"))
