@@ -183,7 +183,10 @@ def winners_in_words(planned: AblationPlanned) -> str:
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[Json, Json]:
     """Return the base's value on ``axis`` (the default if the axis is inactive in the base), and the winner's value."""
     base = space.base_point()
-    value = next(row.point[axis] for row in planned.rows for each in row.roles if _has_value(each, role, axis))
+    having = (
+        row for row in planned.rows if axis in row.point and any(_has_value(each, role, axis) for each in row.roles)
+    )
+    value = next(row.point[axis] for row in having)
     return base[axis] if axis in base else space.usual(axis), value
 
 

@@ -15,6 +15,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.rows import Rows, joined_paths, space_of_rows
 from skipstack.search.ledger.events import LeftOut, ListedRow, Role, Tuning
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.activity import condition
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.dependents import without_dependents
 from skipstack.spaces.domains import Domain, Json, Range, is_number
@@ -124,8 +125,9 @@ def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
     them.
 
     On an axis that is not tuned, a row has the value that its arm trained: a tuned kind may activate or deactivate
-    other axes. Rows that are equal after that are joined. Arms without a scored trial are left out. If too few have one
-    (``are_tuned``), all rows have the points at which their arms began.
+    other axes. Rows that are equal after that are joined. Arms without a scored trial are left out, and so are roles
+    whose change is on an axis that is inactive after the tuning. If too few arms have a score (``are_tuned``), all rows
+    have the points at which their arms began.
     """
     if not are_tuned([record.ablations[tuning.first + place] for place in range(len(tuning.arms))]):
         return space_of_rows(record.study.space, [row.point for row in tuning.arms]), Rows(tuning.arms, ())
@@ -136,8 +138,22 @@ def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
             found.setdefault(canonical_json(point), (point, []))[1].extend(row.roles)
         else:
             left_out += [LeftOut(role=role, why="no trial of its search has a score") for role in row.roles]
-    rows = tuple(ListedRow(roles=tuple(roles), point=point) for point, roles in found.values())
-    return space_of_rows(record.study.space, [row.point for row in rows]), Rows(rows, tuple(left_out))
+    winners = {role.winner: point for point, roles in found.values() for role in roles if role.kind == "winner"}
+
+    def is_active(role: Role, point: Point) -> bool:
+        """Whether the config that has the change of ``role`` has its axis. ``point``: the role's own row."""
+        changed = winners[role.winner] if role.kind == "without" else point
+        return role.kind not in ("without", "alone") or role.axis in changed
+
+    rows = list[ListedRow]()
+    for point, roles in found.values():
+        for role in roles:
+            if role.axis is not None and not is_active(role, point):
+                why = f"{role.axis} varies only where {condition(record.space, role.axis)}"
+                left_out.append(LeftOut(role=role, why=why))
+        if kept := tuple(role for role in roles if is_active(role, point)):
+            rows.append(ListedRow(roles=kept, point=point))
+    return space_of_rows(record.study.space, [row.point for row in rows]), Rows(tuple(rows), tuple(left_out))
 
 
 def _trained(space: Space, config: Subject) -> Point:

@@ -190,6 +190,32 @@ def test_rows_have_the_axes_that_are_active_with_the_kinds_that_their_arms_found
     assert [trial.config.identity for trial in record.trials.values()] == found
 
 
+def test_a_change_on_an_axis_that_the_tuned_winner_does_not_have_is_left_out(tmp_path: Path) -> None:
+    class Worker(ToyWorker):
+        def run_epoch(self) -> EpochResult:
+            result, config = super().run_epoch(), self.task.config
+            in_arm = self.task.seeds[0] >= SEEDS_OF_A_SEARCH  # the search prefers a width of 16, and the arms 8
+            preferred = (config.model.stack.hidden == 8) == in_arm
+            return replace(result, score=10 * preferred + config.model.stack.depth + config.training.batch_size)
+
+    path = tmp_path / "study"
+    tree = toy_study(12, "grid", epochs=1).model_dump(mode="json")
+    axes = {HIDDEN: {"choice": [8, 16]}, DEPTH: {"choice": [1, 2], "when": {HIDDEN: [16]}}, BATCH: {"choice": [1, 2]}}
+    tree["space"]["axes"] = axes
+    tree["space"]["base"]["training"]["batch_size"] = 1
+    run_toy(open_toy(path, StudyConfig.model_validate(tree)), worker=Worker)
+    planned = made(path, seeds=2, retune=2, retune_axes=[HIDDEN])
+    assert {DEPTH, BATCH} == {role.axis for row in planned.plan.rows for role in row.roles} - {None}
+    following: Experiment | None = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    while following is not None:
+        run_ablation(path, following.number, beginning(path, following), worker=Worker)
+        following = next_part(read_study(path), time=2.0)
+    (whole,) = whole_ablations(read_finished(path)).values()
+    assert [trial.point for trial in whole.trials.values()] == [{HIDDEN: 8, BATCH: batch} for batch in (1, 2)]
+    told = " ".join(render(ablated_report(whole, ablated(whole)), "text").split())
+    assert "depth: not tested, since model.stack.depth varies only where model.stack.hidden is 16" in told
+
+
 @pytest.mark.slow
 def test_if_the_search_of_the_winner_has_no_score_all_rows_are_compared_at_their_own_values(tmp_path: Path) -> None:
     class Worker(ToyWorker):
