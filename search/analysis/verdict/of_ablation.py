@@ -28,8 +28,8 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
         named = label(record.space, planned, role)
         return rows.get((named.section, named.name), _unknown("not measured on every corpus"))
 
-    first, point = next((each, row.point) for row in planned.rows for each in row.roles if each.kind == "winner")
-    winner = measured(first)
+    row, first = next((row, each) for row in planned.rows for each in row.roles if each.kind == "winner")
+    winner, point = _unknown("it is the base") if row.roles[0].kind == "base" else measured(first), row.point
     changes: dict[str, tuple[Role, ConfirmedRow]] = {}
     alone: dict[str, ConfirmedRow] = {}
     others: list[Other] = []

@@ -190,7 +190,10 @@ def test_rows_have_the_axes_that_are_active_with_the_kinds_that_their_arms_found
     assert [trial.config.identity for trial in record.trials.values()] == found
 
 
-def test_a_change_on_an_axis_that_the_tuned_winner_does_not_have_is_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("others", [{}, {BATCH: {"choice": [1, 2]}}])
+def test_a_change_on_an_axis_that_the_tuned_winner_does_not_have_is_left_out(
+    others: dict[str, Any], tmp_path: Path
+) -> None:
     class Worker(ToyWorker):
         def run_epoch(self) -> EpochResult:
             result, config = super().run_epoch(), self.task.config
@@ -200,20 +203,21 @@ def test_a_change_on_an_axis_that_the_tuned_winner_does_not_have_is_left_out(tmp
 
     path = tmp_path / "study"
     tree = toy_study(12, "grid", epochs=1).model_dump(mode="json")
-    axes = {HIDDEN: {"choice": [8, 16]}, DEPTH: {"choice": [1, 2], "when": {HIDDEN: [16]}}, BATCH: {"choice": [1, 2]}}
-    tree["space"]["axes"] = axes
+    tree["space"]["axes"] = {HIDDEN: {"choice": [8, 16]}, DEPTH: {"choice": [1, 2], "when": {HIDDEN: [16]}}, **others}
     tree["space"]["base"]["training"]["batch_size"] = 1
     run_toy(open_toy(path, StudyConfig.model_validate(tree)), worker=Worker)
     planned = made(path, seeds=2, retune=2, retune_axes=[HIDDEN])
-    assert {DEPTH, BATCH} == {role.axis for row in planned.plan.rows for role in row.roles} - {None}
+    assert {DEPTH, *others} == {role.axis for row in planned.plan.rows for role in row.roles} - {None}
     following: Experiment | None = arm_of(read_study(path), planned.plan, 0, time=2.0)
     while following is not None:
         run_ablation(path, following.number, beginning(path, following), worker=Worker)
         following = next_part(read_study(path), time=2.0)
     (whole,) = whole_ablations(read_finished(path)).values()
-    assert [trial.point for trial in whole.trials.values()] == [{HIDDEN: 8, BATCH: batch} for batch in (1, 2)]
+    tuned: list[Point] = [{HIDDEN: 8, BATCH: 1}, {HIDDEN: 8, BATCH: 2}] if others else [{HIDDEN: 8}]
+    assert [trial.point for trial in whole.trials.values()] == tuned
     told = " ".join(render(ablated_report(whole, ablated(whole)), "text").split())
     assert "depth: not tested, since model.stack.depth varies only where model.stack.hidden is 16" in told
+    assert ("Nothing is confirmed of the winner: it is the base." in told) == (not others)
 
 
 @pytest.mark.slow
