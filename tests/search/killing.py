@@ -1,11 +1,20 @@
-"""Drivers that die at an append, and a comparison of the events before and after with an uninterrupted study."""
+"""Drivers that die at an append, disks that fail, and a comparison of the events before and after with an uninterrupted
+study.
+"""
 
-from collections.abc import Callable
+import errno
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from skipstack.search.ledger import events as happened
+from skipstack.search.ledger import segments
 from skipstack.search.ledger.events import Event, Measuring, Started, Untested
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
@@ -61,6 +70,54 @@ class DyingLedger(Ledger):
         super().append(*events)
         if self.left == 0:
             raise Killed
+
+
+class Disk:
+    """Makes a call that changes files fail: the process is killed before it, in its midst or after it, or the disk is
+    full for this call alone.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.mend()
+        write = segments._write
+        monkeypatch.setattr(segments, "_write", lambda file, text: self._change(write, file, text))
+        for name in ("fsync", "replace", "rename", "mkdir", "unlink", "rmdir"):
+            monkeypatch.setattr(os, name, partial(self._change, getattr(os, name)))
+        monkeypatch.setattr(os, "ftruncate", partial(self._take_back, os.ftruncate))
+
+    def fail(self, left: int, *, kills: bool, draw: random.Random) -> None:
+        """Let the call of this number fail. After a kill, all later calls fail too."""
+        self._left, self._kills, self._draw = left, kills, draw
+
+    def mend(self) -> None:
+        """Let no call fail."""
+        self._left, self._kills, self._draw = 0, False, random.Random(0)
+
+    @contextmanager
+    def of_another_process(self) -> Iterator[None]:
+        """Let no call fail, for a while."""
+        before = self._left, self._kills, self._draw
+        self.mend()
+        yield
+        self._left, self._kills, self._draw = before
+
+    def _change(self, change: Callable[..., object], *given: Any, **options: Any) -> object:
+        self._left -= 1
+        if self._kills and self._left <= 0:
+            if self._left == 0 and self._draw.random() < 0.5:
+                change(
+                    *(each[: self._draw.randrange(len(each))] if isinstance(each, bytes) else each for each in given)
+                )
+            raise Killed
+        if self._left == 0 and change.__name__ not in ("unlink", "rmdir"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return change(*given, **options)
+
+    def _take_back(self, change: Callable[..., object], *given: Any) -> object:
+        """A process that was killed leaves the line torn that it wrote."""
+        if self._kills and self._left <= 0:
+            raise Killed
+        return change(*given)
 
 
 def appends(study: StudyFolder) -> int:

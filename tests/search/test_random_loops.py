@@ -4,13 +4,10 @@ What a loop was told is in the ledger, what it restores is what it saved, and a 
 does what one without an end does. The steps of several loops are interleaved in one thread, by a seed.
 """
 
-import errno
 import json
-import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,14 +18,13 @@ import pytest
 import skipstack
 from skipstack.search.api import run
 from skipstack.search.execution.driver.faults import StudyInterruptedError
-from skipstack.search.ledger import segments
 from skipstack.search.ledger.events import Noted, Proposed, Renamed, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.call_models import models_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
-from tests.search.killing import Killed, decided
+from tests.search.killing import Disk, Killed, decided
 
 SCHEDULERS: Final[tuple[dict[str, Any], ...]] = (
     {"kind": "none"},
@@ -43,47 +39,6 @@ LIVES: Final = 25
 
 class GoneError(Exception):
     """An error of the user's. It ends one of several loops, whose trial stays open."""
-
-
-class Disk:
-    """Makes a call that changes files fail: the process is killed before it, in its midst or after it, or the disk is
-    full for this call alone.
-    """
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.mend()
-        write = segments._write
-        monkeypatch.setattr(segments, "_write", lambda file, text: self._change(write, file, text))
-        for name in ("fsync", "replace", "rename", "mkdir", "unlink", "rmdir"):
-            monkeypatch.setattr(os, name, partial(self._change, getattr(os, name)))
-
-    def fail(self, left: int, *, kills: bool, draw: random.Random) -> None:
-        """Let the call of this number fail. After a kill, all later calls fail too."""
-        self._left, self._kills, self._draw = left, kills, draw
-
-    def mend(self) -> None:
-        """Let no call fail."""
-        self._left, self._kills, self._draw = 0, False, random.Random(0)
-
-    @contextmanager
-    def of_another_process(self) -> Iterator[None]:
-        """Let no call fail, for a while."""
-        before = self._left, self._kills, self._draw
-        self.mend()
-        yield
-        self._left, self._kills, self._draw = before
-
-    def _change(self, change: Callable[..., object], *given: Any, **options: Any) -> object:
-        self._left -= 1
-        if self._kills and self._left <= 0:
-            if self._left == 0 and self._draw.random() < 0.5:
-                change(
-                    *(each[: self._draw.randrange(len(each))] if isinstance(each, bytes) else each for each in given)
-                )
-            raise Killed
-        if self._left == 0 and change.__name__ not in ("unlink", "rmdir"):
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return change(*given, **options)
 
 
 @dataclass

@@ -10,36 +10,29 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from skipstack.dashboards.live.counts import StudyCounts
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import WeightsLostError
 from skipstack.search.execution.driver.retention import Retention
-from skipstack.search.execution.engines.ray.metrics import QUEUE, Metric, StudyGauges
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Ended, Event, Extended, Noted, Renamed, Reported, Started
-from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.publishing.tracking.runs import ExpectedRuns
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.record.columnar_record import columnar_record
 from skipstack.search.study.record.extension import extension
 from skipstack.search.study.record.folder import BEST, StudyFolder
-from skipstack.search.study.record.phases import Phases
-from skipstack.search.study.record.replayed_scheduler import replayed_scheduler
 from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
 from skipstack.spaces.trial import as_network
 from tests.search.changed import searched, warm
+from tests.search.followed import Followed
 from tests.search.killing import DyingLedger, Killed
 from tests.search.toy import KeepingWorker, ToyWorker, open_toy, toy_study
 
@@ -124,30 +117,6 @@ class User:
         self.requests.ask(Request(asked_by="somebody", **draw.choice(ask)))
 
 
-class Followed:
-    """The readers of a session, which are told its events one by one."""
-
-    def __init__(self, folder: StudyFolder, before: StudyRecord) -> None:
-        self.counts, self.runs, self.phases = StudyCounts(before), ExpectedRuns(), Phases()
-        self.metrics: dict[tuple[str, str | None], float] = {}
-        for event in Ledger(folder.ledger).read():
-            self.note(event)
-
-    def note(self, event: Event) -> None:
-        self.runs.apply(event)
-        self.phases.happened(event)
-
-    def __call__(self, event: Event) -> None:
-        self.counts.apply(event, event.time)
-        compare_counts(self.counts, StudyCounts(self.counts.record))
-        self.note(event)
-
-
-def put(metrics: dict[tuple[str, str | None], float], metric: Metric, value: float, label: str | None) -> None:
-    if metric is not QUEUE and not metric.counts:  # counters count what a session sees
-        metrics[metric.name, label] = value
-
-
 def seconds_from(start: float) -> Iterator[float]:
     while True:
         yield (start := start + 0.5)
@@ -180,44 +149,16 @@ def session(
             driver.listen(followed, Retention(folder, lambda: driver.record), User(folder, driver, draw))
             if resumes:
                 driver.resumed("here")
-            driver.listen(StudyGauges(lambda: driver.record, partial(put, followed.metrics)))  # the engine begins
+            followed.measure(lambda: driver.record)  # the engine begins
             run_study(driver, SerialEngine(worker, trials=draw.choice([1, 3])))
         except Killed:
             return None
-    compare(folder, followed)
-    return driver.record
-
-
-def compare_counts(counts: StudyCounts, whole: StudyCounts) -> None:
-    for name in ("total", "left", "ended", "tested", "epochs"):
-        assert getattr(counts, name) == getattr(whole, name), name
-    assert [level.counts for level in counts.levels()] == [level.counts for level in whole.levels()]
-    if not any(trial.raced for trial in whole.record.trials.values()):
-        assert (counts.best and counts.best.number) == (whole.best and whole.best.number)
-
-
-def compare(folder: StudyFolder, followed: Followed) -> None:
-    """What followed a study to its end says what a reader of the whole ledger says."""
-    record = StudyRecord.of(Ledger(folder.ledger).read())
-    compare_counts(followed.counts, StudyCounts(record))
-    metrics: dict[tuple[str, str | None], float] = {}
-    StudyGauges(lambda: record, partial(put, metrics))
-    assert {key: followed.metrics.get(key, 0) for key in metrics} == metrics
-    columns = columnar_record(Ledger(folder.ledger).lines())
-    if columns is not None:
-        assert (columns.events, repr([*columns.trials.values()])) == (record.events, repr([*record.trials.values()]))
-    if len(record.study.search.objectives) == 1:
-        scheduler = replayed_scheduler(record)
-        for number in record.trials:
-            scheduler.ahead(number)
-    assert record.finished
-    assert all(trial.reason for trial in record.trials.values())
-    assert not any(span.under_way for span in followed.phases.spans())
-    assert {entry.status for entry in followed.runs.pending.values()} <= {"FINISHED", "FAILED", "KILLED"}
+    followed.compare()
     frames = study_frames(folder.path)
     for name in ("trials", "seeds", "curves", "events", "usage", "reached"):
         getattr(frames, name)
     frames.exploration()
+    return driver.record
 
 
 def more(record: StudyRecord, draw: random.Random, time: float) -> tuple[Extended, ...]:
