@@ -15,8 +15,8 @@ from skipstack.data.basis.parts import need
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
 from skipstack.search.api.run_options import EngineName, RunOptions
+from skipstack.search.execution.driver.driver import Reader
 from skipstack.search.execution.driver.engine import Engine
-from skipstack.search.execution.driver.history import Reader
 from skipstack.search.execution.engines.capacity import nothing_known
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers

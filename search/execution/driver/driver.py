@@ -4,10 +4,12 @@ Decisions follow from the state of the study (``search/execution/driver/study_st
 update in the same way. So a driver that resumes a study decides as if the study had never been interrupted.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
+from typing import Final, Protocol
 
 from skipstack.data.basis.disk_errors import tried_again
 from skipstack.data.basis.saying import Say, unsaid
@@ -18,8 +20,6 @@ from skipstack.search.execution.driver.faults import (
     retried,
     time_is_over,
 )
-from skipstack.search.execution.driver.history import History, Reader
-from skipstack.search.execution.driver.hours import AT_A_REPORT, NOT_CONTINUED, Patience
 from skipstack.search.execution.driver.measuring_on_test import Measurement, measurement
 from skipstack.search.execution.driver.reuse import ReusableTrial
 from skipstack.search.execution.driver.study_state import StudyState
@@ -56,6 +56,45 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, task_of
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
+
+Reader = Callable[[Event], None]
+"""A function that receives every event once it is in the ledger, for example to show progress or to delete weights."""
+
+
+class History(Protocol):
+    """The past events of a study, to which new ones are appended: the ledger or, in a simulation, events in memory."""
+
+    folder: Path
+
+    def replay(self) -> Iterable[Event]:
+        """The past events in order, beginning with the event that opened the study."""
+
+    def extensions(self) -> Iterable[Extended]:
+        """The events that extended the study."""
+
+    def append(self, *events: Event) -> None:
+        """Append events that belong together: after a crash, the ledger holds all of them or none."""
+
+
+AT_A_REPORT: Final = "stopped at the next report"
+NOT_CONTINUED: Final = "not continued"
+"""The messages of trials that ended because the study's hours (``search.hours``) were over."""
+
+LEAST: Final = 60.0
+"""The shortest wait for a report, in seconds."""
+
+EPOCHS: Final = 2
+"""The wait for a report, as a multiple of the longest epoch. The wait is never shorter than ``LEAST``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastWait:
+    """The wait for reports of running trials after the study's hours. ``seconds``: its length. ``until``: its end, as a
+    Unix time.
+    """
+
+    seconds: float
+    until: float
 
 
 class Driver:
@@ -109,8 +148,8 @@ class Driver:
         self._asked = Requests(folder.asked, warn) if folder.ablation is None else None
         self.turns = 1
         """Largest number of trials that take turns in one process. The wait for a report is multiplied by it."""
-        self._patience: Patience | None = None
-        """The wait for reports of running trials after the study's hours have ended; None before that."""
+        self._last_wait: LastWait | None = None
+        """None before the study's hours have ended."""
         self._heard: dict[int, float] = {}
         """Unix time at which each running trial last began or reported an epoch."""
         self._waiting = sorted(self._state.active)
@@ -182,7 +221,7 @@ class Driver:
                 extension = self._state.extension(name, request, self._clock())
                 if extension.points:
                     self._tell(extension)
-                    taken, self._all_proposed, self._patience = True, False, None
+                    taken, self._all_proposed, self._last_wait = True, False, None
             if request.written is not None:
                 self._tell(request.written.model_copy(update={"time": self._clock()}))
             if request.enough and self.record.trials:
@@ -229,7 +268,7 @@ class Driver:
         hours, there is a last wait for reports. Once that wait is over, return all running trials.
         """
         now = self._clock()
-        if self.record.over is not None and self._patience is not None and self._patience.is_over(now):
+        if self.record.over is not None and self._last_wait is not None and now >= self._last_wait.until:
             return sorted(self._state.active)
         return [number for number in sorted(self._state.active) if self._is_silent(number, now)]
 
@@ -239,11 +278,11 @@ class Driver:
         """
         own, now = self._longest_wait(number), self._clock()
         self._heard[number] = now
-        if self._patience is not None:
-            of_study: float | None = self._patience.until - now
+        if self._last_wait is not None:
+            of_study: float | None = self._last_wait.until - now
         elif (hours := self.record.study.search.hours) is not None:
             left = hours * HOUR - self.record.working.seconds(now)
-            of_study = left + Patience.of(self.turns * self._state.longest, now).seconds
+            of_study = left + self._wait
         else:
             of_study = None
         return min((each for each in (own, of_study) if each is not None), default=None)
@@ -251,8 +290,8 @@ class Driver:
     def given_up(self, number: int) -> None:
         """Record the end of a trial that ``silent`` returned."""
         if self.record.over is not None:
-            assert self._patience is not None, "the study's hours are over"
-            self._end([number], self._patience.words)
+            assert self._last_wait is not None, "the study's hours are over"
+            self._end([number], f"no report within {round(self._last_wait.seconds, 1):g} s")
             return
         now = self._clock()
         waited = f"no report within {now - self._heard.pop(number):.1f} s"
@@ -269,7 +308,12 @@ class Driver:
         if limit is None:
             return None
         left = max(limit - self.record.trials[number].seconds, 0.0)
-        return self.turns * left + Patience.of(self.turns * self._state.longest, 0.0).seconds
+        return self.turns * left + self._wait
+
+    @property
+    def _wait(self) -> float:
+        """Seconds to wait for a trial's next report, by the longest epoch so far."""
+        return max(LEAST, EPOCHS * self.turns * self._state.longest)
 
     def not_continued(self, number: int) -> None:
         """Record the end of a trial that was still waiting for a worker when the study's hours were over."""
@@ -493,7 +537,7 @@ class Driver:
         trials, left_out = len(record.trials), self._left_out()
         if not (left_out or self._state.active or record.paused()):
             return None
-        self._patience = Patience.of(self.turns * self._state.longest, time)
+        self._last_wait = LastWait(self._wait, time + self._wait)
         return [Shortened(time=time, trials=trials, over=HoursOver(hours=hours, left_out=left_out))]
 
     def _left_out(self) -> int:

@@ -20,12 +20,11 @@ from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.api.simulation.recordings import LANES
 from skipstack.search.api.simulation.simulated import SimulatedEngine
-from skipstack.search.execution.driver import hours as module
+from skipstack.search.execution.driver import driver as module
 from skipstack.search.execution.driver import study_state
-from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.driver import AT_A_REPORT, Driver
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import Fault
-from skipstack.search.execution.driver.hours import AT_A_REPORT
 from skipstack.search.execution.driver.study_state import StudyState
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers

@@ -23,8 +23,8 @@ import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.run import Run
 from skipstack.search.api.study import Study
+from skipstack.search.execution.driver.driver import Reader
 from skipstack.search.execution.driver.engine import run_study
-from skipstack.search.execution.driver.history import Reader
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Begun, Event, Reported
 from skipstack.search.ledger.ledger import Ledger

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import ray
 
+from skipstack.search.execution.driver.driver import Reader
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import StudyInterruptedError
-from skipstack.search.execution.driver.history import Reader
 from skipstack.search.execution.driver.retention import Retention
 from skipstack.search.execution.engines.ray import engine as module
 from skipstack.search.execution.engines.ray.copying.remote_file_server import RemoteFileServer
