@@ -21,7 +21,7 @@ from skipstack.data.corpora.cards import Card
 from skipstack.data.corpora.data_folder import data_folder
 from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.recognition import recognise
+from skipstack.data.formats.recognition import Options, recognise
 from skipstack.search.study.study_files.document import presets
 
 Name = Annotated[str, typer.Argument(help="A named corpus (`skipstack data list`).")]
@@ -129,7 +129,9 @@ def _check_named(name: str, data_dir: Path | None) -> None:
 
 
 def _recognise(path: Path) -> None:
-    """Print the format found in a file: a line of its kind, its size and its tags, and a line of its options."""
+    """Print the format found in a file: a line of its kind, its size and its tags, and a line of its options. If its
+    sentences have intents, a line has the options by which these are learned, too.
+    """
     found = recognise(SourceFile.read(path))
     tags = Counter(tag for sentence in found.sentences for tag in sentence.tags)
     size = f"{counted(len(found.sentences), 'sentence')} of {sum(len(each.words) for each in found.sentences):,} tokens"
@@ -137,10 +139,16 @@ def _recognise(path: Path) -> None:
     print(f"{path}: taken for kind: {found.options['kind']}, {size}, {such}")
     if fitted := sum(each.fitted for each in found.sentences):
         print(f"{counted(fitted, 'span')} cannot be expressed by tags of tokens: refused without misfits: fit")
-    options = yaml.safe_dump(
-        dict(found.options), default_flow_style=True, sort_keys=False, allow_unicode=True, width=1e9
-    )
-    print(f"corpus: {options.strip()}")
+    if found.joint is not None:
+        intents = Counter(sentence.intent or "" for sentence in found.joint.sentences)
+        such = ", ".join(intent[:_SHOWN] for intent, _ in intents.most_common(4))
+        print(f"slots and intents, such as {such}, are learned together by corpus: {_in_yaml(found.joint.options)}")
+    print(f"corpus: {_in_yaml(found.options)}")
+
+
+def _in_yaml(options: Options) -> str:
+    flow = yaml.safe_dump(dict(options), default_flow_style=True, sort_keys=False, allow_unicode=True, width=1e9)
+    return flow.strip()
 
 
 data.command("describe")(describe_corpus)

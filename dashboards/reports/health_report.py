@@ -98,6 +98,7 @@ def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
         "different tags": f"{split.different_tags:,}",
         "tags that train lacks": _share(unknown, split.tags),
         **({} if split.spans is None else {"spans": f"{split.spans:,}"}),
+        **({} if split.different_intents is None else {"different intents": f"{split.different_intents:,}"}),
         **{
             label: f"{getattr(split, kind):,}"
             for label, kind in _CHANGED.items()

@@ -110,6 +110,8 @@ def _answer(bundle: Bundle, sentence: Sentence) -> dict[str, Any]:
     answer: dict[str, Any] = {"words": sentence.words, "tags": sentence.tags}
     if sentence.heads is not None:
         answer["heads"] = sentence.heads
+    if sentence.intent is not None:
+        answer["intent"] = sentence.intent
     if bundle.segmentation is not None:
         answer["segments"] = bundle.words(sentence.words, sentence.tags)
     return answer
@@ -124,6 +126,8 @@ def schema(bundle: Bundle) -> dict[str, Any]:
     }
     if bundle.task.name == "parsing":
         fields["heads"] = {**_list(number), "description": "the number of each token's head, from 1; 0 for the root"}
+    if bundle.task.name == "slots_and_intent":
+        fields["intent"] = {**text, "description": "the intent of the text"}
     if bundle.segmentation is not None:
         pair = {**_list(text), "minItems": 2, "maxItems": 2}
         fields["segments"] = {**_list(pair), "description": "the words that the tags divide the text into, with tags"}

@@ -1,7 +1,7 @@
 """Opens corpora by their configs: generated, named, or the user's own files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -140,12 +140,8 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
 
 
 def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
-    """Read the files. If a format keeps tags in a second file, that file is read too, as ``SourceFile.beside``."""
-    found = []
-    for path in paths:
-        other = form.beside(path)
-        found.append(replace(SourceFile.read(path), beside=None if other is None else SourceFile.read(other)))
-    return tuple(found)
+    """Read the files. If a format keeps tags in further files, they are read too, as ``SourceFile.beside``."""
+    return tuple(form.with_beside(SourceFile.read(path)) for path in paths)
 
 
 def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:

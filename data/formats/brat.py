@@ -28,11 +28,11 @@ class BratCorpus(CharacterSpanCorpus):
 
     kind: Literal["brat"] = "brat"
 
-    def beside(self, path: Path) -> Path:
+    def beside(self, path: Path) -> tuple[Path, ...]:
         """The file of spans for a file of text. Raises UserError if the path does not end in ``.txt``."""
         if path.suffix != TEXT:
             raise UserError(f"{path}: got a name of another end (allowed: {TEXT}; the spans are in {SPANS} beside it)")
-        return path.with_suffix(SPANS)
+        return (path.with_suffix(SPANS),)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the lines of a text, with the spans in BIO. Relations, events, attributes and notes are skipped.
@@ -41,8 +41,7 @@ class BratCorpus(CharacterSpanCorpus):
         line, for an invalid line of a span, a span whose text differs from the text at its characters, spans that tags
         of tokens cannot express (unless ``misfits`` is ``fit``), and bytes that are not UTF-8.
         """
-        spans_file = file.beside
-        assert spans_file is not None, "the corpus reads both"
+        (spans_file,) = file.beside
         text = file.text("utf-8")
         if text.startswith(BYTE_ORDER_MARK):
             text = text.replace(BYTE_ORDER_MARK, " ", 1)

@@ -24,8 +24,8 @@ class SourceFile:
 
     path: Path
     content: bytes
-    beside: "SourceFile | None" = None
-    """The second file, of tags or spans, if the format has one (``data/formats/parallel.py``, ``brat.py``)."""
+    beside: tuple["SourceFile", ...] = ()
+    """Further files, of tags or spans, if the format has them (``data/formats/parallel.py``, ``brat.py``)."""
 
     @classmethod
     def read(cls, path: Path) -> Self:

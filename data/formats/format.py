@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal, Self
 
@@ -16,7 +17,7 @@ Unit = Literal["word", "character", "text"]
 """The unit of tokens. ``word``: words between blanks. ``character``: single characters, for texts that are to be
 segmented into words. ``text``: the words and punctuation marks of running text."""
 
-TaskOfLayer = Literal["tagging", "classification", "parsing", "language_modelling"]
+TaskOfLayer = Literal["tagging", "classification", "parsing", "language_modelling", "slots_and_intent"]
 """The name of the task that a layer of tags is for (``data/tasks/tasks.py``)."""
 
 
@@ -86,6 +87,13 @@ class FileCorpus(Brief, ABC):
                 raise ValueError(f"{field}: got {share} for a corpus with files of {split} (allowed: one of the two)")
         return self
 
+    @model_validator(mode="after")
+    def _slots_have_a_scheme(self) -> Self:
+        """The scheme of a user's format is known only when a file is read (``data/formats/own_reader.py``)."""
+        if getattr(self, "scheme", "") is None and self.task(self.layer) == "slots_and_intent":
+            raise ValueError("scheme: got null for slots and intents (allowed: that of the slots, such as bio)")
+        return self
+
     @property
     def files(self) -> Mapping[str, tuple[str, ...]]:
         """The paths of each split that has files."""
@@ -122,15 +130,19 @@ class FileCorpus(Brief, ABC):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the sentences of a file, with tags of ``layer``. Raises UserError with file and line for wrong text."""
 
-    def beside(self, path: Path) -> Path | None:
-        """The file of tags or spans for a file of text; None if one file has both. Raises UserError for an unsuitable
+    def beside(self, path: Path) -> tuple[Path, ...]:
+        """The files of tags or spans for a file of text; none if one file has all. Raises UserError for an unsuitable
         path.
         """
-        return None
+        return ()
+
+    def with_beside(self, file: SourceFile) -> SourceFile:
+        """Read the files beside a file, too. Raises UserError if one cannot be read."""
+        return replace(file, beside=tuple(map(SourceFile.read, self.beside(file.path))))
 
     def digest(self, file: SourceFile) -> str:
-        """A digest of everything that ``read`` uses: a file's bytes and, in some formats, its path or a second file."""
-        return file.sha256 if file.beside is None else identity([file.sha256, file.beside.sha256])
+        """A digest of everything that ``read`` uses: a file's bytes and, in some formats, its path or further files."""
+        return identity([file.sha256, *(other.sha256 for other in file.beside)]) if file.beside else file.sha256
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError if the splits do not fit together. Most formats accept any splits."""

@@ -76,7 +76,8 @@ class OwnFormat(ABC):
     These class attributes are the same for all configs. ``layers``: the layers of tags that can be learned, the default
     first. A field ``tags`` of the Config chooses another layer. ``tasks``: the task of each layer that is not for
     tagging. For ``classification``, a sentence has one tag. For ``parsing``, it has ``heads``. For
-    ``language_modelling``, its tags are the next words, and the last tag is ``<eos>``. ``unit``: the unit of tokens.
+    ``slots_and_intent``, it has an ``intent``, and its tags have a ``scheme``. For ``language_modelling``, its tags are
+    the next words, and the last tag is ``<eos>``. ``unit``: the unit of tokens.
     ``example``: one or more texts with which ``skipstack check`` tests the format.
     """
 

@@ -109,6 +109,10 @@ class OwnFormatCorpus(FileCorpus):
         known, the current line.
         """
         scheme, task = self.label_scheme, self.task(layer)
+        if task == "slots_and_intent" and scheme is None:
+            raise UserError(
+                f"{self._name}: got no scheme for slots and intents (allowed: that of the slots, such as bio)"
+            )
         watched, sentences = WatchedFile(file.path, file.content), list[Sentence]()
         with self._errors_placed(watched):
             given = self._reader().read(watched, layer)

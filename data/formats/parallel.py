@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import UNSAID
 from skipstack.data.formats.files import SourceFile, between_blanks
 from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
@@ -29,8 +30,8 @@ class ParallelCorpus(FileCorpus):
     ``dev`` and ``test`` name the files of words.
     """
 
-    layers = ("tag", "label")
-    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"label": "classification"}
+    layers = ("tag", "label", "both")
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"label": "classification", "both": "slots_and_intent"}
 
     kind: Literal["parallel"] = "parallel"
     words: NameEnd = "seq.in"
@@ -38,8 +39,11 @@ class ParallelCorpus(FileCorpus):
     tags: NameEnd = "seq.out"
     """The end of the name of a file of tags, such as ``seq.out``. The rest of the name is the same as in the file of
     words."""
-    unit: Literal["word", "sentence"] = "word"
-    """Whether a line of tags has a tag for each word, or is the label of the whole sentence."""
+    unit: Literal["word", "sentence", "both"] = "word"
+    """Whether a line of tags has a tag for each word, or is the label of the whole sentence. ``both`` learns slots and
+    intents together: the tags of words, and the labels in a third file."""
+    labels: Annotated[NameEnd, UNSAID] = "label"
+    """The end of the name of a file of labels, if ``unit`` is ``both``. The rest of the name is the same."""
     encoding: Encoding = "utf-8"
     scheme: Scheme | None = None
     """The label scheme of the tags of words, to score them as spans by F1. With None, they are scored one by one."""
@@ -49,45 +53,52 @@ class ParallelCorpus(FileCorpus):
         if self.words == self.tags:
             raise ValueError(f"tags: got {self.tags!r}, the end of words, too (allowed: that of another file)")
         if self.unit == "sentence" and self.scheme is not None:
-            raise ValueError(f"scheme: got {self.scheme!r} for labels of sentences (allowed: null, or unit: word)")
+            raise ValueError(
+                f"scheme: got {self.scheme!r} for labels of sentences (allowed: null, or unit: word or both)"
+            )
         return self
 
     @property
     def layer(self) -> str:
-        """The layer to learn: tags of words, or labels of sentences."""
-        return "tag" if self.unit == "word" else "label"
+        """The layer to learn: tags of words, labels of sentences, or both."""
+        return {"word": "tag", "sentence": "label", "both": "both"}[self.unit]
 
-    def beside(self, path: Path) -> Path:
-        """The file of tags for a file of words. Raises UserError if the path does not end as ``words`` says."""
+    def beside(self, path: Path) -> tuple[Path, ...]:
+        """The files of tags, and of labels if they are learned too, for a file of words. Raises UserError if the path
+        does not end as ``words`` says.
+        """
         if not str(path).endswith(self.words):
             raise UserError(f"{path}: got a name of another end (allowed: words: {self.words}, or words: its own end)")
-        return Path(str(path).removesuffix(self.words) + self.tags)
+        ends = (self.tags, self.labels) if self.unit == "both" else (self.tags,)
+        return tuple(Path(str(path).removesuffix(self.words) + end) for end in ends)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the words of each line. Their tags, or the label, are on the same line of the file of tags.
+        """Read the words of each line. Their tags, or the label, are on the same line of the file of tags. In the layer
+        ``both``, the label is on the same line of the file of labels.
 
-        Lines that are empty in both files are skipped. Illegal sequences of tags are repaired
-        (``data.labels.schemes.repaired``). Raises UserError, with file and line, for a line that only one file has, a
-        tag too many or too few, a tag that is not in the scheme, and bytes that are not text in the encoding.
+        Lines that are empty in all files are skipped. Illegal sequences of tags are repaired
+        (``data.labels.schemes.repaired``). Raises UserError, with file and line, for a line that only some files have,
+        a tag too many or too few, a tag that is not in the scheme, and bytes that are not text in the encoding.
         """
-        tags_file = file.beside
-        assert tags_file is not None, "the corpus reads both"
-        span_tags = SpanTags(tags_file, self.scheme)
+        files = (file, *file.beside)
+        needed = ("words", "a label") if layer == "label" else ("words", "tags", "a label")
+        span_tags = SpanTags(files[1], self.scheme)
         sentences = []
-        nothing = (0, "")
-        lines = zip_longest(file.lines(self.encoding), tags_file.lines(self.encoding), fillvalue=nothing)
-        for number, ((of_words, text), (of_tags, written)) in enumerate(lines, start=1):
-            words, tags = between_blanks(text), between_blanks(written)
-            if not words and not tags:
+        lines = zip_longest(*(each.lines(self.encoding) for each in files), fillvalue=(0, ""))
+        for number, read in enumerate(lines, start=1):
+            texts = [between_blanks(text) for _, text in read]
+            if not any(texts):
                 continue
-            if not words or not tags:
-                lacking, other = (file, tags_file) if tags else (tags_file, file)
-                what = "words" if tags else "tags" if layer == "tag" else "a label"
-                raise lacking.error(number, f"got nothing, allowed: {what} for line {number} of {other.path}")
+            if not all(texts):
+                lacking, other = ([bool(text) for text in texts].index(there) for there in (False, True))
+                allowed = f"{needed[lacking]} for line {number} of {files[other].path}"
+                raise files[lacking].error(number, f"got nothing, allowed: {allowed}")
+            words, tags, label = texts[0], texts[1], read[-1][1].strip(" \t")
             if layer == "label":
-                tags = [written.strip(" \t")]
+                tags = [label]
             elif len(tags) != len(words):
-                allowed = f"one for each of the {counted(len(words), 'word')} on line {of_words} of {file.path}"
-                raise tags_file.error(of_tags, f"got {counted(len(tags), 'tag')}, allowed: {allowed}")
-            sentences.append(Sentence(tuple(words), span_tags.of(tags, repeat(number)), written=tuple(tags)))
+                allowed = f"one for each of the {counted(len(words), 'word')} on line {number} of {file.path}"
+                raise files[1].error(number, f"got {counted(len(tags), 'tag')}, allowed: {allowed}")
+            tagged, intent = span_tags.of(tags, repeat(number)), label if layer == "both" else None
+            sentences.append(Sentence(tuple(words), tagged, intent=intent, written=tuple(tags)))
         return sentences

@@ -1,11 +1,12 @@
 """Recognises the format of a file by its content: the options with which a study reads it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, get_args
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.formats.brat import SPANS, TEXT
@@ -35,6 +36,14 @@ _TAGS: Final = "ner_tags"
 _SPANS: Final = ("spans", "label", "labels", "entities")
 """The usual keys of words, tags and spans in records."""
 
+_INTENTS: Final[Mapping[str, Sequence[Options]]] = {
+    "slots": [{"tags": "both"}],
+    "word_tag": [{"unit": "both"}],
+    "parallel": [{"unit": "both"}],
+    "records": [{"intent": "intent"}, {"intent": "label"}],
+}
+"""The options to try, by kind, to read slots together with intents."""
+
 _LABEL: Final = "<=>"
 """The usual mark before the label of a sentence, in lines of ``word:TAG``."""
 
@@ -45,11 +54,13 @@ _LOOKED_AT: Final = 1000
 @dataclass(frozen=True, slots=True)
 class Recognised:
     """A file whose format was recognised. ``options``: the options with which a study reads this file as its corpus.
-    ``sentences``: the file's sentences.
+    ``sentences``: the file's sentences. ``joint``: the same file, read with the intents of its sentences; None if it
+    does not have several.
     """
 
     options: Options
     sentences: list[Sentence]
+    joint: "Recognised | None" = None
 
 
 def recognise(file: SourceFile) -> Recognised:
@@ -75,10 +86,7 @@ def recognise(file: SourceFile) -> Recognised:
 def _read(file: SourceFile, options: Options) -> Recognised:
     """Read the file with these options, and with the scheme of its tags if the format has this option."""
     said = {"kind": options["kind"], "train": file.path.name, **options}
-    form = _FORMAT.validate_python({**said, **SHARES})
-    other = form.beside(file.path)
-    whole = replace(file, beside=None if other is None else SourceFile.read(other))
-    sentences = form.read(whole, form.layer)
+    form, sentences = _sentences(file, said)
     if not any(each.fitted for each in sentences):
         said.pop("misfits", None)  # the file has no misfits, so the option has no effect
     if not sentences:
@@ -87,8 +95,25 @@ def _read(file: SourceFile, options: Options) -> Recognised:
         scheme = likely_scheme([each.tags for each in sentences])
         if scheme is not None:
             said = {**said, "scheme": scheme}
-            sentences = _FORMAT.validate_python({**said, **SHARES}).read(whole, form.layer)
-    return Recognised({**said, **SHARES}, sentences)
+            _, sentences = _sentences(file, said)
+    return Recognised({**said, **SHARES}, sentences, _with_intents(file, said))
+
+
+def _sentences(file: SourceFile, options: Options) -> tuple[FileCorpus, list[Sentence]]:
+    """Read the sentences of a file, and of the files beside it, with these options."""
+    form = _FORMAT.validate_python({**options, **SHARES})
+    return form, form.read(form.with_beside(file), form.layer)
+
+
+def _with_intents(file: SourceFile, options: Options) -> Recognised | None:
+    """Read the intents of a file as well; None if it has not several, or if its tags mark no spans."""
+    for more in _INTENTS.get(options["kind"], ()):
+        both = {**options, **more}
+        with suppress(UserError, ValidationError):
+            _, sentences = _sentences(file, both)
+            if len({each.intent for each in sentences}) > 1:
+                return Recognised({**both, **SHARES}, sentences)
+    return None
 
 
 def _told_by_its_beginning(file: SourceFile) -> Options | None:

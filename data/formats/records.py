@@ -3,15 +3,16 @@
 Hugging Face's ``datasets`` writes such files: ``to_json``, ``to_parquet`` and ``save_to_disk``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from operator import ne
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from skipstack.data.basis.frozen import UNSAID
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import FileCorpus
+from skipstack.data.formats.format import FileCorpus, TaskOfLayer
 from skipstack.data.formats.json_lines import Record, objects, value_of
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
@@ -30,6 +31,9 @@ class RecordCorpus(FileCorpus):
     The first bytes of a file show which (``data/formats/records.py``).
     """
 
+    layers = ("tag", "both")
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"both": "slots_and_intent"}
+
     kind: Literal["records"] = "records"
     word: Key = "tokens"
     """The key, or the column, of the words."""
@@ -40,54 +44,73 @@ class RecordCorpus(FileCorpus):
     metadata that Hugging Face writes into Arrow and Parquet. Tags that are text need no names."""
     scheme: Scheme | None = None
     """The label scheme of the tags, to score them as spans by F1. With null, they are scored one by one."""
+    intent: Annotated[Key | None, UNSAID] = None
+    """The key, or the column, of the intent of a sentence, to learn slots and intents together. With null, only the
+    tags are learned."""
 
     @model_validator(mode="after")
-    def _has_two_columns(self) -> Self:
-        if self.word == self.tag:
-            raise ValueError(f"tag: got {self.tag!r}, which has the words (allowed: another key)")
+    def _has_columns_of_their_own(self) -> Self:
+        for field, key, others in (("tag", self.tag, [self.word]), ("intent", self.intent, [self.word, self.tag])):
+            if key in others:
+                what = "words" if key == self.word else "tags"
+                raise ValueError(f"{field}: got {key!r}, which has the {what} (allowed: another key)")
         return self
 
-    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the sentence of each record. A record whose two lists are both empty is skipped. Illegal sequences of
-        tags are repaired (``data.labels.schemes.repaired``), and blanks around words and tags are removed.
+    @property
+    def layer(self) -> str:
+        """The layer to learn: tags, or tags and intents together."""
+        return "tag" if self.intent is None else "both"
 
-        Raises UserError, with file and line, or row, if a record lacks the list of words or of tags, or if its lists
-        differ in length. Also raises it for an empty word or tag, for the number of a tag that has no name, for a tag
-        that is not in the scheme, and if the file cannot be read.
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        """Read the sentence of each record, in the layer ``both`` with its intent. A record whose two lists are both
+        empty is skipped. Illegal sequences of tags are repaired (``data.labels.schemes.repaired``), and blanks around
+        words, tags and intents are removed.
+
+        Raises UserError, with file and line, or row, if a record lacks the list of words or of tags, or the intent, or
+        if its lists differ in length. Also raises it for an empty word, tag or intent, for the number of a tag or
+        intent that has no name, for a tag that is not in the scheme, and if the file cannot be read.
         """
         names, records = self._records(file)
         span_tags, sentences = SpanTags(file, self.scheme), []
         for number, record in records:
             words = value_of(file, number, record, self.word)
-            tags = _named(file, number, value_of(file, number, record, self.tag), names)
+            tags = _named(file, number, value_of(file, number, record, self.tag), names.get(self.tag, ()))
             if words == tags == []:
                 continue
+            intent = None
+            if self.intent is not None:
+                intent = value_of(file, number, record, self.intent)
+                intent = _named(file, number, intent, names[self.intent]) if self.intent in names else intent
             try:
-                found = sound(Sentence(words, tags), "tagging", None)
+                found = sound(Sentence(words, tags, intent=intent), self.task(layer), None)
             except UnsoundError as error:
                 raise file.error(number, str(error)) from error
             words, written = (tuple(text.strip(" ") for text in texts) for texts in (found.words, found.tags))
             stripped = sum(map(ne, zip(found.words, found.tags, strict=True), zip(words, written, strict=True)))
-            tagged = span_tags.of(written, repeat(number))
-            sentences.append(Sentence(words, tagged, stripped=stripped, written=written))
+            tagged, intent = span_tags.of(written, repeat(number)), found.intent and found.intent.strip(" ")
+            sentences.append(Sentence(words, tagged, intent=intent, stripped=stripped, written=written))
         return sentences
 
-    def _records(self, file: SourceFile) -> tuple[Sequence[str], Iterable[tuple[int, Record]]]:
-        """The names of tags that are numbers, and the records of a file, each with the number of its line or row."""
+    def _records(self, file: SourceFile) -> tuple[Mapping[str, Sequence[str]], Iterable[tuple[int, Record]]]:
+        """The names of tags and intents that are numbers, by key, and the records of a file, each with the number of
+        its line or row.
+        """
+        own = {} if self.names is None else {self.tag: self.names}
         if not file.content.startswith(TABLES):
-            return self.names or (), objects(file)
+            return own, objects(file)
         from skipstack.data.formats.tables import rows  # slow to import
 
-        classes, records = rows(file, (self.word, self.tag))
-        return self.names or classes.get(self.tag) or (), records
+        classes, records = rows(file, [key for key in (self.word, self.tag, self.intent) if key is not None])
+        return {**classes, **own}, records
 
 
-def _named(file: SourceFile, number: int, tags: Any, names: Sequence[str]) -> Any:
-    """Replace the numbers in a list of tags by their names. Anything else stays as it is."""
-    if not isinstance(tags, list):
-        return tags
-    for tag in tags:
-        if type(tag) is int and not 0 <= tag < len(names):
-            allowed = f"0 to {len(names) - 1}, the numbers of names" if names else "text, or names: a list of all tags"
-            raise file.error(number, f"got the number {tag} as a tag, allowed: {allowed}")
-    return [names[tag] if type(tag) is int else tag for tag in tags]
+def _named(file: SourceFile, number: int, value: Any, names: Sequence[str]) -> Any:
+    """Replace a number, or the numbers in a list, by their names. Anything else stays as it is."""
+    if isinstance(value, list):
+        return [_named(file, number, each, names) for each in value]
+    if type(value) is not int:
+        return value
+    if not 0 <= value < len(names):
+        allowed = f"0 to {len(names) - 1}, the numbers of names" if names else "text, or names: a list of all tags"
+        raise file.error(number, f"got the number {value} as a tag, allowed: {allowed}")
+    return names[value]

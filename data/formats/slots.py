@@ -1,10 +1,12 @@
 """Slot lines, the format of ATIS: ``BOS words EOS``, a tab, and a tag for each token. The last tag is the intent."""
 
+from collections.abc import Mapping
 from itertools import repeat
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
+from skipstack.data.basis.frozen import UNSAID
 from skipstack.data.formats.files import SourceFile, between_blanks
-from skipstack.data.formats.format import FileCorpus
+from skipstack.data.formats.format import LayeredCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.span_tags import SpanTags
 from skipstack.data.labels.schemes import OUTSIDE, Scheme
@@ -12,15 +14,18 @@ from skipstack.data.labels.schemes import OUTSIDE, Scheme
 _FIRST, _LAST = "BOS", "EOS"
 
 
-class SlotCorpus(FileCorpus):
+class SlotCorpus(LayeredCorpus):
     """Files of ``BOS words EOS``, a tab, and a tag for each token, one sentence a line. ATIS is often distributed so.
 
-    The tags are slots in BIO. The tag of ``EOS`` is the intent, which is not read.
+    The tags are slots in BIO. The tag of ``EOS`` is the intent.
     """
 
-    layers = ("slot",)
+    layers = ("slot", "both")
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"both": "slots_and_intent"}
 
     kind: Literal["slots"] = "slots"
+    tags: Annotated[Literal["slot", "both"] | None, UNSAID] = None
+    """The layer to learn: slots, or slots and intents together (``both``). None means slots."""
 
     @property
     def label_scheme(self) -> Scheme:
@@ -28,7 +33,8 @@ class SlotCorpus(FileCorpus):
         return "bio"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the words between BOS and EOS with their slots, in BIO. The intent and empty lines are skipped.
+        """Read the words between BOS and EOS with their slots, in BIO, and in the layer ``both`` with the intent. Empty
+        lines are skipped.
 
         Illegal sequences are repaired (``data.labels.schemes.repaired``). Raises UserError, with file and line, for a
         line of another form, a tag too many or too few, a tag that is not BIO, and bytes that are not UTF-8.
@@ -49,7 +55,7 @@ class SlotCorpus(FileCorpus):
                 )
             if tags[0] != OUTSIDE:
                 raise file.error(number, f"got the tag {tags[0]!r} at {_FIRST}, allowed: {OUTSIDE}")
-            sentences.append(
-                Sentence(tuple(words[1:-1]), span_tags.of(tags[1:-1], repeat(number)), written=tuple(tags[1:-1]))
-            )
+            slots = span_tags.of(tags[1:-1], repeat(number))
+            intent = tags[-1] if layer == "both" else None
+            sentences.append(Sentence(tuple(words[1:-1]), slots, intent=intent, written=tuple(tags[1:-1])))
         return sentences

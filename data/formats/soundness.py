@@ -35,7 +35,7 @@ def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
         )
     if scheme is not None:
         _check_tags(tags, scheme)
-    return Sentence(words, tags, _tree(found.heads, len(words), task))
+    return Sentence(words, tags, _tree(found.heads, len(words), task), intent=_intent(found.intent, task))
 
 
 def _check_tags(tags: Sequence[str], scheme: Scheme) -> None:
@@ -47,7 +47,7 @@ def _check_tags(tags: Sequence[str], scheme: Scheme) -> None:
 
 
 def _texts(found: object, name: str) -> tuple[str, ...]:
-    """Check the words or the tags of a sentence, and return them as a tuple. ``name``: ``word`` or ``tag``."""
+    """Check the words, tags or intents of a sentence, and return them as a tuple. ``name``: what each is called."""
     if not isinstance(found, tuple | list):
         raise UnsoundError(f"got its {name}s as {_article(found)} (allowed: a tuple of str)")
     for place, text in enumerate(found, start=1):
@@ -58,6 +58,16 @@ def _texts(found: object, name: str) -> tuple[str, ...]:
         if half_pair(text) is not None:
             raise UnsoundError(f"got {text[:40]!r} as {name} {place}, half of a surrogate pair (allowed: characters)")
     return tuple(found)
+
+
+def _intent(intent: object, task: str) -> str | None:
+    """Check the intent of a sentence, and return it; None for tasks other than slots and intents."""
+    if task != "slots_and_intent":
+        if intent is not None:
+            raise UnsoundError(f"got an intent for {task} (allowed: None, or a layer whose task is slots_and_intent)")
+        return None
+    (checked,) = _texts((intent,), "intent")
+    return checked
 
 
 def _tree(heads: object, words: int, task: str) -> tuple[int, ...] | None:

@@ -33,16 +33,17 @@ class WordTagCorpus(FileCorpus):
 
     ``unit``: the unit of tagging. ``word`` suits the French Treebank, for example. ``character`` segments the text as
     well, as for the Chinese Treebanks. Tags are then BMES with the word's tag, such as ``B-NR``. ``sentence`` learns
-    the label after ``label_after``, one for each sentence.
+    the label after ``label_after``, one for each sentence. ``both`` learns the tags of words and this label together,
+    as slots and intent.
     """
 
-    layers = ("pos", "label")
-    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"label": "classification"}
+    layers = ("pos", "label", "both")
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"label": "classification", "both": "slots_and_intent"}
 
     kind: Literal["word_tag"] = "word_tag"
     separator: Mark = "_"
     """The separator of a word and its tag. The last separator in a token counts."""
-    unit: Literal["word", "character", "sentence"] = "word"
+    unit: Literal["word", "character", "sentence", "both"] = "word"
     """The unit of tagging."""
     encoding: Encoding = "utf-8"
     identified: bool = False
@@ -57,16 +58,19 @@ class WordTagCorpus(FileCorpus):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.scheme is not None and self.unit != "word":
-            raise ValueError(f"scheme: got {self.scheme!r} for unit: {self.unit} (allowed: null, or unit: word)")
-        if self.unit == "sentence" and self.label_after is None:
-            raise ValueError("label_after: got null for unit: sentence (allowed: the mark before a label, such as <=>)")
+        if self.scheme is not None and self.unit not in ("word", "both"):
+            raise ValueError(
+                f"scheme: got {self.scheme!r} for unit: {self.unit} (allowed: null, or unit: word or both)"
+            )
+        if self.unit in ("sentence", "both") and self.label_after is None:
+            allowed = "the mark before a label, such as <=>"
+            raise ValueError(f"label_after: got null for unit: {self.unit} (allowed: {allowed})")
         return self
 
     @property
     def layer(self) -> str:
-        """The layer to learn: tags of words, or labels of sentences."""
-        return "label" if self.unit == "sentence" else "pos"
+        """The layer to learn: tags of words, labels of sentences, or both."""
+        return {"sentence": "label", "both": "both"}.get(self.unit, "pos")
 
     @property
     def label_scheme(self) -> Scheme | None:
@@ -104,8 +108,9 @@ class WordTagCorpus(FileCorpus):
             pairs = [_parted(file, number, token, self.separator) for token in tokens]
             words, tags = zip(*pairs, strict=True)
             match self.unit:
-                case "word":
-                    sentences.append(Sentence(words, span_tags.of(tags, repeat(number)), written=tags))
+                case "word" | "both":
+                    intent = label if self.unit == "both" else None
+                    sentences.append(Sentence(words, span_tags.of(tags, repeat(number)), intent=intent, written=tags))
                 case "character":
                     sentences.append(in_characters(words, tags))
                 case "sentence":

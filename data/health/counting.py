@@ -5,7 +5,8 @@ different tags of the training split.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -17,14 +18,19 @@ from skipstack.data.formats.columns import DOCUMENT
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.health.characters import REPLACEMENT, alike, in_two_forms, suspicious_in
 from skipstack.data.health.health import Health, SplitHealth
-from skipstack.data.store.stored import Split, StoredCorpus
+from skipstack.data.labels.schemes import INTENT
+from skipstack.data.store.stored import Split, StoredCorpus, offsets_of
 
 NAMED: Final = 10
 """The maximum number of tags that a corpus's health lists by name. The same limit holds for suspicious characters."""
 
 
 def health_of(stored: StoredCorpus) -> Health:
-    """Compute the health of a corpus as it is stored. Rare tags are not yet RARE, and texts are not yet cut."""
+    """Compute the health of a corpus as it is stored. Rare tags are not yet RARE, and texts are not yet cut. The tokens
+    whose tags are intents do not count.
+    """
+    if stored.task == "slots_and_intent":
+        stored = replace(stored, splits={name: _without_ends(split) for name, split in stored.splits.items()})
     rows = suspicious_in(stored.forms)
     flags = {
         "controls": _flags(stored, [those for each, those in rows.items() if each != REPLACEMENT]),
@@ -70,6 +76,7 @@ def _split(
         tags=split.tags_L.size,
         different_tags=sum(count > 0 for count in counts) + len(unlearnt),
         spans=None if split.spans is None else split.spans.start_M.size,
+        different_intents=_intents(split, unlearnt) if stored.task == "slots_and_intent" else None,
         unknown_tags=int(np.count_nonzero(split.tags_L < 0)),
         unknown_names=tuple(unlearnt)[:NAMED],
         unknown_different=len(unlearnt),
@@ -84,6 +91,19 @@ def _split(
         repeated_tokens={before: int(split.lengths_S[again_S].sum()) for before, again_S in again.items()},
         **{kind: int(np.count_nonzero(has_F[split.forms_N])) for kind, has_F in flags.items()},
     )
+
+
+def _without_ends(split: Split) -> Split:
+    """Remove the last token of each sentence, but not its tag, which is the intent."""
+    lengths_S, ends_S = split.lengths_S - 1, split.offsets_S1[1:] - 1
+    forms_N = np.delete(split.forms_N, ends_S)
+    return replace(split, forms_N=forms_N, lengths_S=lengths_S, offsets_S1=offsets_of(lengths_S))
+
+
+def _intents(split: Split, unlearnt: Iterable[str]) -> int:
+    """Count the distinct intents of a split. ``unlearnt``: the tags that the training split lacks."""
+    intents_S = split.tags_L[split.tag_offsets_S1[1:] - 1]
+    return np.unique(intents_S[intents_S >= 0]).size + sum(tag.startswith(INTENT) for tag in unlearnt)
 
 
 def _sentences(split: Split) -> list[bytes]:

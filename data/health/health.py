@@ -11,11 +11,12 @@ class SplitHealth(Frozen):
 
     ``sentences``, ``tokens``: their numbers. In classification, a text is a sentence. ``words``: the number of distinct
     words. ``unknown_tokens``: the number of tokens whose word is not in the training split. ``tags``: the number of
-    tags, one per token. In classification, there is one per text. ``different_tags``: the number of distinct tags.
-    ``spans``: the number of gold spans; None if tags have no scheme. ``unknown_tags``: the number of tags that are not
-    in the training split. ``median``, ``longest``: the lengths of the median and of the longest sentence, in tokens.
-    ``repeated``: for each earlier split, the number of sentences that also occur in that split. ``repeated_tokens``:
-    for each earlier split, the number of tokens in these sentences.
+    tags, one per token. In classification, there is one per text. Intents are tags, too, one per sentence.
+    ``different_tags``: the number of distinct tags. ``spans``: the number of gold spans; None if tags have no scheme.
+    ``different_intents``: the number of distinct intents; None if intents are not learned. ``unknown_tags``: the number
+    of tags that are not in the training split. ``median``, ``longest``: the lengths of the median and of the longest
+    sentence, in tokens. ``repeated``: for each earlier split, the number of sentences that also occur in that split.
+    ``repeated_tokens``: for each earlier split, the number of tokens in these sentences.
 
     Four fields count the tokens with a suspicious word (``data/health/characters.py``). ``controls``: the word has
     suspicious characters other than the replacement character. ``replacements``: the word has the replacement
@@ -30,6 +31,7 @@ class SplitHealth(Frozen):
     tags: NonNegativeInt
     different_tags: NonNegativeInt
     spans: NonNegativeInt | None
+    different_intents: NonNegativeInt | None = None
     unknown_tags: NonNegativeInt
     unknown_names: tuple[str, ...] = ()
     """The most frequent tags that the training split lacks, at most ``data.health.counting.NAMED`` of them."""

@@ -25,8 +25,9 @@ REPEATED: Final = 0.05
 split. Memorising is enough to get such tokens right. Corpora with their own splits have up to 0.017."""
 
 FEWEST: Final = 500
-"""There is a warning if dev or test has fewer spans than this, or fewer tags if tags have no scheme. One standard error
-of a score of 90 % is then more than 1.3 points. Most changes of a network gain less."""
+"""There is a warning if dev or test has fewer spans than this, fewer tags if tags have no scheme, or fewer sentences if
+their intents are learned. One standard error of a score of 90 % is then more than 1.3 points. Most changes of a network
+gain less."""
 
 NEARLY_ALL: Final = 0.95
 """There is a warning if a split's most frequent tag is at least this share of its tags. Then only 5 points are left to
@@ -120,6 +121,8 @@ def _long(name: str, split: SplitHealth) -> str:
 def _beside_earlier(name: str, split: SplitHealth, *, running: bool) -> Iterator[str]:
     """Yield warnings that scores on dev or test show little of what was learned from train."""
     decisions, what = (split.tags, "tags") if split.spans is None else (split.spans, "spans")
+    if split.different_intents is not None:
+        decisions, what = split.sentences, "sentences"
     if decisions < FEWEST and not running:
         error = 100 * (0.9 * 0.1 / max(decisions, 1)) ** 0.5
         yield f"{name} has {decisions:,} {what}: by chance alone, a score of 90 % is off by {error:.1f} points"

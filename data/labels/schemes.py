@@ -38,6 +38,10 @@ OUTSIDE = "O"
 RARE = "RARE"
 """The tag that replaces rare tags (``data/store/rare.py``). It is in no span, and belongs to no scheme."""
 
+INTENT = "intent:"
+"""The beginning of a tag that is the intent of a sentence (``data/formats/intents.py``). The tag is in no span, and
+belongs to no scheme."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -112,6 +116,11 @@ def parted(tag: str, scheme: Scheme) -> tuple[str, str]:
         allowed = [*(["O"] if prefixes.outside else []), *(f"{each}-type" for each in prefixes.all)]
         raise ValueError(f"got the tag {tag!r}, allowed in {scheme}: {', '.join(allowed)}")
     return prefix, span_type
+
+
+def parted_or_outside(tag: str, scheme: Scheme) -> tuple[str, str]:
+    """Split a tag as ``parted`` does. RARE and intents, which are in no span, become ``("O", "")``."""
+    return (OUTSIDE, "") if tag == RARE or tag.startswith(INTENT) else parted(tag, scheme)
 
 
 def joined(prefix: str, span_type: str) -> str:
@@ -189,7 +198,8 @@ def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
     that the result has O or a tag of a one-token span, such as S.
     """
     prefixes, known = PREFIXES[scheme], set(tags)
-    ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}
+    parts = [parted_or_outside(tag, scheme) for tag in known]
+    ends = {span_type for prefix, span_type in parts if prefix == prefixes.last}
     return known | {
         joined(prefixes.inside, span_type) for span_type in ends if joined(prefixes.first, span_type) in known
     }
@@ -198,12 +208,13 @@ def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
 def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:
     """Find which transitions ``scheme`` allows in repaired sequences. Rows and columns have the order of ``tags``.
 
-    RARE may replace any tag, so every transition to and from it is allowed. Raises ValueError for any other tag that is
-    not in the scheme.
+    If there are intents, a sentence ends with one, and nothing follows it. RARE may replace any tag, so every other
+    transition to and from it is allowed. Raises ValueError for any other tag that is not in the scheme.
     """
     prefixes = PREFIXES[scheme]
-    parts = [("", "") if tag == RARE else parted(tag, scheme) for tag in tags]
+    parts = [parted_or_outside(tag, scheme) for tag in tags]
     any_K = np.array([tag == RARE for tag in tags], dtype=bool)
+    intent_K = np.array([tag.startswith(INTENT) for tag in tags], dtype=bool)
     in_span_K = np.array([prefix != OUTSIDE for prefix, _ in parts], dtype=bool)
     joining_K = np.array([prefix in prefixes.joining for prefix, _ in parts], dtype=bool)
     unfinished_K = np.array([prefix in prefixes.unfinished for prefix, _ in parts], dtype=bool)
@@ -213,6 +224,6 @@ def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:
     between_KK = np.where(joining_K, goes_on_KK, ~unfinished_K[:, None])
     return Transitions(
         start_K=~joining_K | any_K,
-        between_KK=between_KK | any_K[:, None] | any_K,
-        end_K=~unfinished_K | any_K,
+        between_KK=(between_KK | any_K[:, None] | any_K) & ~intent_K[:, None],
+        end_K=(intent_K if intent_K.any() else ~unfinished_K) | any_K,
     )

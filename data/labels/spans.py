@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skipstack.data.basis.arrays import Flags, Ids
-from skipstack.data.labels.schemes import CLOSING, OPENING, OUTSIDE, RARE, Scheme, parted
+from skipstack.data.labels.schemes import CLOSING, OPENING, OUTSIDE, Scheme, parted_or_outside
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class TagReading:
     """The meaning of each tag, for finding spans. The last entry is for the tag -1 (no decision), which is read as O.
 
     ``opens_K``: whether the tag always begins a span. ``closes_K``: whether the tag always ends a span. ``type_K``: the
-    index of the tag's type; -1 for O and RARE, which are in no span.
+    index of the tag's type; -1 for O, RARE and intents, which are in no span.
     """
 
     opens_K: Flags
@@ -37,14 +37,14 @@ class TagReading:
 
 def types_of(tags: Iterable[str], scheme: Scheme) -> tuple[str, ...]:
     """The types of spans in ``tags``, sorted. Raises ValueError for a tag that is not in the scheme."""
-    parts = {parted(tag, scheme) for tag in tags}
+    parts = {parted_or_outside(tag, scheme) for tag in tags}
     return tuple(sorted({span_type for prefix, span_type in parts if prefix != OUTSIDE}))
 
 
 def reading(tags: Sequence[str], scheme: Scheme, types: Sequence[str]) -> TagReading:
     """Find the meaning of each of ``tags``. ``types``: all types of spans, in the order of their indices."""
     row_of = {span_type: row for row, span_type in enumerate(types)}
-    parts = [*((OUTSIDE, "") if tag == RARE else parted(tag, scheme) for tag in tags), (OUTSIDE, "")]
+    parts = [*(parted_or_outside(tag, scheme) for tag in tags), (OUTSIDE, "")]
     return TagReading(
         opens_K=np.array([prefix in OPENING for prefix, _ in parts], dtype=bool),
         closes_K=np.array([prefix in CLOSING for prefix, _ in parts], dtype=bool),

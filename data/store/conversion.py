@@ -3,14 +3,13 @@
 Array legend: N tokens of a split, M spans, P tokens in spans.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from skipstack.data.basis.arrays import Flags, Ids
 from skipstack.data.basis.errors import UserError
-from skipstack.data.labels.schemes import OUTSIDE, PREFIXES, Scheme, closed, joined
+from skipstack.data.labels.schemes import INTENT, OUTSIDE, PREFIXES, Scheme, closed, joined
 from skipstack.data.store.stored import Split, StoredCorpus
 
 
@@ -19,9 +18,9 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
 
     The new ``tags`` are the converted tags of the training split, sorted and closed (``data.labels.schemes.closed``).
     Any other tag in dev or test becomes -1. A conversion may make a tag unknown. For example, the training split may
-    lack ``S-city`` although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme. Also raises it
-    for tokens in no span if ``scheme`` has no O, and for a span directly after a span of the same type if ``scheme``
-    would merge the two.
+    lack ``S-city`` although it has ``B-city``. Intents do not change. Raises UserError for a corpus whose tags have no
+    scheme. Also raises it for tokens in no span if ``scheme`` has no O, and for a span directly after a span of the
+    same type if ``scheme`` would merge the two.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")
@@ -37,17 +36,22 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
         allowed = ", ".join(name for name, prefixes in PREFIXES.items() if prefixes.outside and not prefixes.merging)
         follow = "1 span directly follows one" if merged == 1 else f"{merged} spans directly follow one"
         raise UserError(f"data.scheme: got {scheme}, but {follow} of the same type (allowed: {allowed})")
+    intents = {tag for tag in stored.tags if tag.startswith(INTENT)}
     names = {-1: OUTSIDE} | {
         place * len(stored.span_types) + row: joined(prefix, span_type)
         for place, prefix in enumerate(PREFIXES[scheme].all)
         for row, span_type in enumerate(stored.span_types)
     }
-    learnt = sorted(closed({names[each] for each in np.unique(written["train"]).tolist()}, scheme))
+    learnt = sorted(closed({names[each] for each in np.unique(written["train"]).tolist()}, scheme) | intents)
     row_of = {tag: row for row, tag in enumerate(learnt)}
     settled = np.array([row_of.get(names[each], -1) for each in range(-1, len(names) - 1)], dtype=np.int32)
-    splits: Mapping[str, Split] = {
-        name: replace(split, tags_L=settled[written[name] + 1]) for name, split in stored.splits.items()
-    }
+    tags = {name: settled[tags_N + 1] for name, tags_N in written.items()}
+    if intents:
+        kept_K = np.array([row_of[tag] if tag in intents else -1 for tag in (*stored.tags, "")], dtype=np.int32)
+        for name, split in stored.splits.items():
+            ends_S = split.offsets_S1[1:] - 1
+            tags[name][ends_S] = kept_K[split.tags_L[ends_S]]
+    splits = {name: replace(split, tags_L=tags[name]) for name, split in stored.splits.items()}
     return replace(stored, tags=tuple(learnt), splits=splits, scheme=scheme)
 
 

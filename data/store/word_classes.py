@@ -9,7 +9,7 @@ import numpy as np
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.corpora.config import VocabularyConfig
-from skipstack.data.labels.schemes import parted
+from skipstack.data.labels.schemes import parted_or_outside
 from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.vocabulary import normalise
 
@@ -34,7 +34,7 @@ def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, st
         return {}
     if stored.scheme is None:
         raise UserError("data.vocabulary.word_classes: the corpus has no slots (allowed: an empty list)")
-    families = [parted(tag, stored.scheme)[1].rpartition(".")[2] for tag in stored.tags]
+    families = [parted_or_outside(tag, stored.scheme)[1].rpartition(".")[2] for tag in stored.tags]
     for name in config.word_classes:
         if not name or name not in families:
             raise UserError(f"data.vocabulary.word_classes: {unknown('slot family', name, sorted({*families} - {''}))}")

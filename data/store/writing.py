@@ -18,6 +18,7 @@ from skipstack.data.corpora.config import Corpus
 from skipstack.data.corpora.division import Splits
 from skipstack.data.corpora.sources import open_source
 from skipstack.data.formats.documents import document_sizes
+from skipstack.data.formats.intents import with_end
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.likely import likely_scheme
 from skipstack.data.labels.schemes import Scheme, closed
@@ -61,12 +62,14 @@ def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
     digest = hashlib.sha256()
     for split in SPLITS:
         for sentence in splits[split]:
-            heads = [] if sentence.heads is None else [sentence.heads]
-            digest.update(json.dumps([split, sentence.words, sentence.tags, *heads]).encode() + b"\n")
+            more = [each for each in (sentence.heads, sentence.intent) if each is not None]
+            digest.update(json.dumps([split, sentence.words, sentence.tags, *more]).encode() + b"\n")
     return digest.hexdigest()[:16]
 
 
-def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> None:
+def _write(read: Splits, scheme: Scheme | None, task: str, folder: Path) -> None:
+    """Write the sentences that were ``read``. A sentence with an intent gets its additional token here."""
+    splits = {split: [with_end(sentence) for sentence in sentences] for split, sentences in read.items()}
     words = {word for split in SPLITS for sentence in splits[split] for word in sentence.words}
     counts = Counter(word for sentence in splits["train"] for word in sentence.words)
     forms = [BOUNDARY_FORM, *sorted(words)]
@@ -83,8 +86,8 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
         span_types = types_of(everywhere, scheme)
         for split in SPLITS:
             tables[spans_file(split)] = _spans(splits[split], everywhere, scheme, span_types)
-    notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
-    more = {"unlearnt": _unlearnt(splits, tag_of), "documents": document_sizes(splits["test"]), **_read(splits, scheme)}
+    notes = {"fingerprint": fingerprint(read), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
+    more = {"unlearnt": _unlearnt(splits, tag_of), "documents": document_sizes(splits["test"]), **_read(read, scheme)}
     write_tables(folder, tables, {**notes, **more})
 
 

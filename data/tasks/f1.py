@@ -95,14 +95,18 @@ class F1(Measure):
 
     def described(self, metrics: Mapping[str, float]) -> str:
         """The numbers of correct tags and of correct spans, in words."""
-        spans = span_counts(metrics)
-        found = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.value:.2%})"
-        return f"{super().described(metrics)}, {found}"
+        return f"{super().described(metrics)}, {found_spans(metrics, 'spans')}"
 
 
 def span_counts(metrics: Mapping[str, float]) -> SpanCounts:
     """Read the span counts from a bundle's metrics of a split: the inverse of ``SpanCounts.recorded``."""
     return SpanCounts(*(int(metrics[key]) for key in F1.keys))
+
+
+def found_spans(metrics: Mapping[str, float], what: str) -> str:
+    """The numbers of spans from a bundle's metrics of a split, in words. ``what``: the noun for the spans."""
+    spans = span_counts(metrics)
+    return f"{spans.correct} of {spans.gold} {what} found among {spans.predicted} (F1 {spans.value:.2%})"
 
 
 def spans_by_sentence(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Spans) -> Ids:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 from skipstack.data.basis.errors import unknown
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.f1 import F1
+from skipstack.data.tasks.frame_accuracy import FrameAccuracy
 from skipstack.data.tasks.las import Las
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.perplexity import Perplexity
@@ -19,6 +20,7 @@ MEASURES: Mapping[str, Measure] = {
         F1(),
         Las(),
         Perplexity(),
+        FrameAccuracy(),
     )
 }
 

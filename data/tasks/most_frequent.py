@@ -1,11 +1,27 @@
 """The predictions of the baselines. Each form gets its most frequent decision in the training split.
 
-A decision is a tag or, in parsing, an arc. Array legend: N tokens, F forms, P distinct pairs of form and decision.
+A decision is a tag or, in parsing, an arc. Array legend: N tokens, L tags, F forms, P distinct pairs of form and
+decision.
 """
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skipstack.data.basis.arrays import Ids
+from skipstack.data.tasks.measure import Measure, Predicted
+
+if TYPE_CHECKING:
+    from skipstack.data.store.stored import StoredCorpus
+
+
+def score_of_most_frequent_tags(corpus: "StoredCorpus", split: str, measure: Measure) -> float:
+    """The value of ``measure`` for predicting, for each form, its most frequent tag in the training split."""
+    train, chosen = corpus.splits["train"], corpus.splits[split]
+    tags_L = most_frequent(train.forms_N, train.tags_L, len(corpus.forms))[chosen.forms_N]
+    correct = right_ones(tags_L, chosen.tags_L)
+    predicted = Predicted(correct=(correct,), total=len(chosen.tags_L), tags_RL=tags_L[None])
+    return float(measure.of_counts(measure.sentences(predicted, corpus, split).sum(axis=1))[0])
 
 
 def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:

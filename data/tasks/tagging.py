@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, final
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.f1 import F1
-from skipstack.data.tasks.measure import Measure, Predicted
-from skipstack.data.tasks.most_frequent import most_frequent, right_ones
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.most_frequent import score_of_most_frequent_tags
 from skipstack.data.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -29,9 +29,4 @@ class Tagging(Task):
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
         """The score of predicting, for each form, its most frequent tag in the training split."""
-        train, chosen = corpus.splits["train"], corpus.splits[split]
-        tags_L = most_frequent(train.forms_N, train.tags_L, len(corpus.forms))[chosen.forms_N]
-        correct = right_ones(tags_L, chosen.tags_L)
-        predicted = Predicted(correct=(correct,), total=len(chosen.tags_L), tags_RL=tags_L[None])
-        measure = self.measure(corpus.scheme)
-        return float(measure.of_counts(measure.sentences(predicted, corpus, split).sum(axis=1))[0])
+        return score_of_most_frequent_tags(corpus, split, self.measure(corpus.scheme))

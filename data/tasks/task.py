@@ -37,6 +37,8 @@ class Task(ABC):
     """Whether rare tags of the training split may be replaced by one tag, RARE (``data.store.rare``)."""
     single_label: ClassVar[bool] = False
     """Whether a sentence has a single tag instead of one per token."""
+    ends: ClassVar[tuple[str, ...]] = ()
+    """The tokens that a network reads after those of a sentence (``data/formats/intents.py``)."""
     guess: ClassVar[str] = "most frequent tag of each word"
     """The prediction of the baseline, in words."""
     forms: ClassVar[tuple[Form, ...]] = ("columns", "lines")

@@ -9,6 +9,7 @@ from skipstack.data.basis.errors import unknown
 from skipstack.data.tasks.classification import Classification
 from skipstack.data.tasks.language_modelling import LanguageModelling
 from skipstack.data.tasks.parsing import Parsing
+from skipstack.data.tasks.slots_and_intent import SlotsAndIntent
 from skipstack.data.tasks.tagging import Tagging
 from skipstack.data.tasks.task import Task
 
@@ -19,6 +20,7 @@ TASKS: Mapping[str, Task] = {
         Classification(),
         Parsing(),
         LanguageModelling(),
+        SlotsAndIntent(),
     )
 }
 

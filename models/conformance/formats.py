@@ -170,7 +170,9 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
 def _as_json(specimen: FormatSpecimen) -> Any:
     """Return the sentences that are read from the examples, as values that survive JSON unchanged."""
     read = [specimen.read(example) for example in specimen.examples]
-    return json.loads(json.dumps([[[each.words, each.tags, each.heads] for each in text] for text in read]))
+    return json.loads(
+        json.dumps([[[each.words, each.tags, each.heads, each.intent] for each in text] for text in read])
+    )
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from skipstack.data.basis.user_code.files import load_recorded
 from skipstack.data.corpora.sources import token_unit
 from skipstack.data.formats.characters import in_words
 from skipstack.data.formats.format import Unit
+from skipstack.data.formats.intents import without_end
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import OUTSIDE, Scheme
 from skipstack.data.store.features import lexicon
@@ -112,10 +113,11 @@ class Bundle:
         """Annotate sentences (lists of tokens), and return them in the same order with their ``tags``.
 
         Each token gets a tag. In text classification, the sentence gets a single tag instead, its label. In parsing,
-        the tags are relations, and ``heads`` has the number of each token's head (counted from 1; 0 for the root). The
-        tags of a language model are the next words that it predicts. A CRF or max-margin head can fail to decide, if
-        the label scheme allows no sequence of the learnt tags for the sentence, or if a score is no number. The tags
-        are then O, outside of every span.
+        the tags are relations, and ``heads`` has the number of each token's head (counted from 1; 0 for the root). If
+        slots and intents are learned together, ``intent`` is the intent of the sentence. The tags of a language model
+        are the next words that it predicts. A CRF or max-margin head can fail to decide, if the label scheme allows no
+        sequence of the learnt tags for the sentence, or if a score is no number. The tags are then O, outside of every
+        span.
 
         Raises UserError if ``sentences`` is not iterable, if a sentence is not a list of texts, and if the network
         reads vectors of tokens, which text does not have.
@@ -133,21 +135,26 @@ class Bundle:
         return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Annotates sentences like ``annotate``, but yields pairs of tokens and tags, without heads."""
+        """Annotates sentences like ``annotate``, but yields pairs of tokens and tags, without heads and intents."""
         for sentence in self.annotate(sentences):
             yield list(sentence.words), list(sentence.tags)
 
     def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
-        """Yields the sentences (given as lists of tokens) in the same order, with their tags and, in parsing, heads. An
-        empty sentence gets no tags, but it gets a label in text classification.
+        """Yields the sentences (given as lists of tokens) in the same order, with their tags and, if they are learned,
+        heads or the intent. An empty sentence gets no tags, but it gets a label in text classification, or an intent.
         """
         pending = iter(sentences)
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
             yield from self._annotate_together(batch)
 
+    def tokens(self, sentence: Sequence[str]) -> list[str]:
+        """Return the tokens that the network reads of a sentence, with those that its task adds at the end."""
+        return [*sentence[: self.config.data.longest], *self.task.ends]
+
     def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
-        """Convert sentences into the network's input: the ids of their words, and the features of these words. An empty
-        sentence becomes a single boundary token. Raises UserError if the network also reads vectors of tokens.
+        """Convert sentences, as ``tokens`` returns them, into the network's input: the ids of their words, and the
+        features of these words. An empty sentence becomes a single boundary token. Raises UserError if the network also
+        reads vectors of tokens.
         """
         if self.model.embedder.reads_vectors:
             raise UserError(
@@ -169,21 +176,20 @@ class Bundle:
 
         ``length``: the fixed length to which texts are padded; None if the program takes any length.
         """
-        longest = self.config.data.longest
-        return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)
+        return inputs_of(*self.read([self.tokens(sentence) for sentence in sentences]), length)
 
     @torch.no_grad()
     def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
-        longest = self.config.data.longest
-        decoded = self.model.decode(*self.read([sentence[:longest] for sentence in sentences]))
+        decoded = self.model.decode(*self.read([self.tokens(sentence) for sentence in sentences]))
         tags_UB = decoded.tags_RUB[0].tolist()
         heads_TB = None if decoded.heads_RTB is None else decoded.heads_RTB[0].tolist()
         for place, sentence in enumerate(sentences):
-            count = 1 if self.task.single_label else len(sentence)
+            words = (*sentence, *self.task.ends)
+            count = 1 if self.task.single_label else len(words)
             ids = [tags_UB[each][place] for each in range(count)]
             tags = tuple(self.tags[tag] if tag >= 0 else OUTSIDE for tag in ids)
             heads = None if heads_TB is None else tuple(heads_TB[each][place] for each in range(count))
-            yield Sentence(tuple(sentence), tags, heads)
+            yield without_end(Sentence(words, tags)) if self.task.ends else Sentence(words, tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
         """Measure the network on the test split of ``corpus`` and, unless it was trained on dev, also on dev."""

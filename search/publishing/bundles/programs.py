@@ -76,7 +76,9 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComp
         longest = min(longest, cut)
     length = None if any_length else max(2, longest)
     longest = min(longest, LONGEST) if any_length else longest
-    sentences = [sentence[:longest] for split in ("dev", "test") for sentence in _sentences(corpus, split)]
+    ends = len(bundle.task.ends)
+    read = [tokens for split in ("dev", "test") for tokens in _sentences(corpus, split)]
+    sentences = [tokens[: min(len(tokens), longest) - ends] for tokens in read]
     program = _exported(bundle, sentences, length)
     found = _compared(bundle, program, sentences, length)
     notes = {**bundle.provenance, "torch": torch.__version__, "length": length, "compared": asdict(found)}
@@ -90,7 +92,7 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComp
 
 
 def _sentences(corpus: StoredCorpus, split: str) -> list[list[str]]:
-    """Pick sentences of all lengths from a split, including the shortest and the longest."""
+    """Pick sentences of all lengths from a split, including the shortest and the longest, as the network's tokens."""
     chosen = corpus.splits[split]
     order_S = chosen.lengths_S.argsort(kind="stable").tolist()
     step = max(1, len(order_S) // COMPARED)
@@ -118,7 +120,7 @@ def _compared(
     """
     run, decisions, largest = program.module(), 0, 0.0
     for batch in (sentences[:1], sentences[-1:], sentences):
-        tokens, lexicon = bundle.read(batch)
+        tokens, lexicon = bundle.read([bundle.tokens(sentence) for sentence in batch])
         features_RUBF, counts_RB = bundle.model.read(tokens, lexicon)
         decoded = bundle.model.head.decode(features_RUBF, counts_RB)
         theirs = {"tags_UB": decoded.tags_RUB[0]}

@@ -23,7 +23,8 @@ class Served:
 
     The input is a frame with a sentence or text in the column ``text`` of each row. The output has the same rows. Its
     columns are ``words`` (the tokens) and ``tags`` (a tag for each token or, in text classification, only the label). A
-    parser's output also has ``heads``: the number of each token's head (counted from 1; 0 for the root).
+    parser's output also has ``heads``: the number of each token's head (counted from 1; 0 for the root). If slots and
+    intents are learned together, the output also has ``intent``.
     """
 
     def __init__(self, bundle: Bundle) -> None:
@@ -33,12 +34,14 @@ class Served:
         """Annotate each text in the column ``text`` of ``data``. ``params``: ignored, but MLflow requires it."""
         texts = [tokens_in(str(text), self.bundle.unit) for text in data[TEXT]]
         found = self.bundle.predict(texts)
-        columns: dict[str, list[list[Any]]] = {
+        columns: dict[str, list[Any]] = {
             "words": [list(each.words) for each in found],
             "tags": [list(each.tags) for each in found],
         }
         if any(each.heads is not None for each in found):
             columns["heads"] = [list(each.heads or ()) for each in found]
+        if any(each.intent is not None for each in found):
+            columns["intent"] = [each.intent for each in found]
         return pd.DataFrame(columns, index=data.index)
 
 

@@ -43,7 +43,7 @@ def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: s
         (to / name).write_text(json.dumps(example), encoding="utf-8")
     model = Model(
         **_of(run_id, model_id),
-        signature=_signature(parses=provenance(bundle)["task"] == "parsing"),
+        signature=_signature(provenance(bundle)["task"]),
         saved_input_example_info={
             "artifact_path": "input_example.json",
             "pandas_orient": "split",
@@ -113,11 +113,15 @@ def _write_environment(to: Path) -> None:
         (to / name).write_text(yaml.safe_dump(environment, sort_keys=False), encoding="utf-8")
 
 
-def _signature(*, parses: bool) -> "ModelSignature":
+def _signature(task: str) -> "ModelSignature":
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, Schema
     from mlflow.types.schema import Array
 
     found = [ColSpec(Array(DataType.string), name) for name in ("words", "tags")]
-    heads = [ColSpec(Array(DataType.long), "heads")] if parses else []
-    return ModelSignature(inputs=Schema([ColSpec(DataType.string, "text")]), outputs=Schema([*found, *heads]))
+    more = {
+        "parsing": [ColSpec(Array(DataType.long), "heads")],
+        "slots_and_intent": [ColSpec(DataType.string, "intent")],
+    }
+    outputs = Schema([*found, *more.get(task, [])])
+    return ModelSignature(inputs=Schema([ColSpec(DataType.string, "text")]), outputs=outputs)

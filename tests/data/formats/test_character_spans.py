@@ -38,7 +38,7 @@ def spanned(*spans: tuple[int, int, str], text: str = TEXT) -> dict[str, Any]:
 
 def brat(text: str, spans: str, **options: Any) -> list[Sentence]:
     beside = SourceFile(Path("1.ann"), spans.encode())
-    return in_format(BratCorpus, **options).read(SourceFile(Path("1.txt"), text.encode(), beside), "tag")
+    return in_format(BratCorpus, **options).read(SourceFile(Path("1.txt"), text.encode(), (beside,)), "tag")
 
 
 @given(

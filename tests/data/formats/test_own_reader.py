@@ -88,6 +88,7 @@ def test_what_a_format_says_of_itself_is_known() -> None:
     assert said == {
         "two_lines": (("pos", "lemma"), "word", "tagging", None),
         "names": (("names",), "word", "tagging", "bio"),
+        "requests": (("both",), "word", "slots_and_intent", "bio"),
         "stars": (("stars",), "text", "classification", None),
         "next_words": (("next",), "word", "language_modelling", None),
         "arrows": (("shape", "heads"), "word", "parsing", None),
@@ -180,6 +181,8 @@ SOUND = Sentence(("a", "b"), ("X", "Y"))
         (Sentence(("a", "b"), ("X", "")), "tagging", "got an empty tag, tag 2 (allowed: text)"),
         (Sentence(("\udc80",), ("X",)), "tagging", "half of a surrogate pair (allowed: characters)"),
         (Sentence(("a",), ("X",), (0,)), "tagging", "got heads for tagging (allowed: None, or a layer whose task is"),
+        (Sentence(("a",), ("X",), intent="x"), "tagging", "got an intent for tagging (allowed: None, or a layer whose"),
+        (SOUND, "slots_and_intent", "got NoneType as intent 1 (allowed: str)"),
         (SOUND, "parsing", "got heads None for 2 words (allowed: a head for each word)"),
         (Sentence(("a", "b"), ("X", "Y"), (0,)), "parsing", "got 1 head for 2 words"),
         (Sentence(("a", "b"), ("X", "Y"), (0, 3)), "parsing", "got the head 3 of word 2 (allowed: a whole number from"),
@@ -201,6 +204,8 @@ def test_what_is_a_sentence_stays_one() -> None:
     tree = Sentence(("a", "b", "c"), ("x", "y", "z"), (2, 0, 2))
     assert sound(tree, "parsing", None) == tree
     assert sound(Sentence(("a",), ("B-x",)), "tagging", "bio").tags == ("B-x",)
+    both = Sentence(("a",), ("B-x",), intent="y z")
+    assert sound(both, "slots_and_intent", "bio") == both
 
 
 def test_a_format_whose_code_is_not_loaded_is_known_and_reads_nothing() -> None:

@@ -33,8 +33,15 @@ def published(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def beside(words: str, **others: str) -> SourceFile:
+    """A file of words, and the files beside it, by the ends of their names."""
+    return SourceFile(
+        Path("seq.in"), words.encode(), tuple(SourceFile(Path(end), text.encode()) for end, text in others.items())
+    )
+
+
 def both(words: str, tags: str) -> SourceFile:
-    return SourceFile(Path("seq.in"), words.encode(), SourceFile(Path("seq.out"), tags.encode()))
+    return beside(words, **{"seq.out": tags})
 
 
 def test_snips_is_read_as_it_is_published(published: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.labels.schemes import (
+    INTENT,
     PREFIXES,
     RARE,
     Scheme,
@@ -214,6 +215,23 @@ def test_rare_may_stand_anywhere() -> None:
         [True, True, True, True],
     ]
     assert moves.end_K.all()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_sentence_with_an_intent_is_legal_slots_and_then_the_intent(scheme: Scheme) -> None:
+    tags = [*every_tag(scheme, ("x",)), f"{INTENT}a", f"{INTENT}b"]
+    moves = transitions(tags, scheme)
+    for length in (1, 2, 3, 4):
+        for sequence in product(range(len(tags)), repeat=length):
+            *slots, last = (tags[tag] for tag in sequence)
+            legal = last.startswith(INTENT) and not any(tag.startswith(INTENT) for tag in slots)
+            allowed = (
+                moves.start_K[sequence[0]]
+                and moves.end_K[sequence[-1]]
+                and all(moves.between_KK[before, after] for before, after in pairwise(sequence))
+            )
+            assert allowed == (legal and repaired(slots, scheme) == tuple(slots)), (slots, last)
+    assert set(tags) <= closed(tags, scheme)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from skipstack.data.formats.formats import BuiltInFormat
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.tasks.accuracy import TagCounts
 from skipstack.data.tasks.f1 import SpanCounts
+from skipstack.data.tasks.frame_accuracy import FrameCounts
 from skipstack.data.tasks.las import AttachmentCounts
 from skipstack.data.tasks.measure import Counts
 from skipstack.data.tasks.measures import MEASURES, MeasureName
@@ -23,8 +24,8 @@ from tests.data.formats.reading import in_format
 
 
 def test_the_names_on_disk_stay_what_they_are() -> None:
-    assert list(TASKS) == ["tagging", "classification", "parsing", "language_modelling"]
-    assert list(MEASURES) == ["accuracy", "f1", "las", "perplexity"]
+    assert list(TASKS) == ["tagging", "classification", "parsing", "language_modelling", "slots_and_intent"]
+    assert list(MEASURES) == ["accuracy", "f1", "las", "perplexity", "frame_accuracy"]
     for names, wrong in ((TaskName, "taging"), (MeasureName, "f2")):
         with pytest.raises(ValidationError, match=r"unknown .* \(nearest: "):
             TypeAdapter(names).validate_python(wrong)
@@ -53,6 +54,13 @@ def test_every_format_asks_for_a_task_that_there_is() -> None:
             0.5,
             "3 of 4 words have the right head (UAS 75.00%), 2 the right relation to it (LAS 50.00%)",
         ),
+        (
+            "frame_accuracy",
+            FrameCounts(8, 2, 4, gold_slots=3, predicted_slots=2, correct_slots=1, segmented_slots=2),
+            0.25,
+            "2 of 8 sentences have the right slots and intent (frame accuracy 25.00%), 4 the right intent (50.00%), "
+            "1 of 3 slots found among 2 (F1 40.00%)",
+        ),
         ("perplexity", MeanLoss(math.log(5)), -5, "perplexity 5.00, 3 of 4 next words right (75.00%)"),
         ("perplexity", MeanLoss(701.0), -math.inf, "perplexity inf, 3 of 4 next words right (75.00%)"),
     ],
@@ -72,6 +80,9 @@ def test_predictions_are_written_in_the_forms_of_their_task() -> None:
     assert TASKS["tagging"].written(Sentence(("a", "b"), ("X", "")), "lines", None) == "a_X b\n"
     assert TASKS["tagging"].written(Sentence(("a", "b"), ("B-X", "E-X")), "lines", "bmes") == "ab_X\n"
     assert TASKS["classification"].written(Sentence(("a", "b"), ("good",)), "lines", None) == "good\ta b\n"
+    both = Sentence(("a", "b"), ("O", "B-X"), intent="y z")
+    assert TASKS["slots_and_intent"].written(both, "columns", None) == "# intent: y z\na\tO\nb\tB-X\n\n"
+    assert TASKS["slots_and_intent"].written(both, "lines", None) == "a_O b_B-X <=> y z\n"
     assert TASKS["parsing"].written(Sentence(("a", "b"), ("x", "root"), (2, 0)), "columns", None) == (
         "a\t2\tx\nb\t0\troot\n\n"
     )

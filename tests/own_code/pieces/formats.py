@@ -66,6 +66,32 @@ class Names(OwnFormat):
         return Sentence(tuple(words), tuple(tags))
 
 
+class Requests(OwnFormat):
+    """Requests after their intents, with slots in brackets."""
+
+    layers = ("both",)
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"both": "slots_and_intent"}
+    scheme = "bio"
+    example = Example("flight: to [york]\n", [Sentence(("to", "york"), ("O", "B-city"), intent="flight")])
+
+    class Config(CorpusFiles):
+        kind: Literal["requests"] = "requests"
+
+    def read(self, file: SourceFile, layer: str) -> Iterator[Sentence]:
+        for number, line in file.lines("utf-8"):
+            intent, _, text = line.partition(": ")
+            words, tags, prefix = [], [], ""
+            for token in text.split():
+                prefix = "B" if token.startswith("[") else prefix
+                words.append(token.strip("[]"))
+                tags.append(f"{prefix}-city" if prefix else "O")
+                prefix = "" if token.endswith("]") else prefix and "I"
+            if line and not (words and all(words) and intent.strip()):
+                raise file.error(number, f"got {line!r}, allowed: an intent, a colon and words")
+            if line:
+                yield Sentence(tuple(words), tuple(tags), intent=intent)
+
+
 class Stars(OwnFormat):
     """Texts after their stars."""
 
