@@ -63,7 +63,7 @@ def test_the_default_layers_are_the_documented_ones() -> None:
         "ud-english-ewt": ("xpos", "upos", "heads"),
         "pmb-ccg-en": ("category",),
         "wsj-sample": ("pos",),
-        "atis": ("slot",),
+        "atis": ("slot", "both"),
         "ud-french-sequoia": ("upos", "heads"),
         "ud-chinese-simplified": ("pos",),
         "pku-199801": ("pos",),
