@@ -84,6 +84,7 @@ def readers_folder(path: Path) -> Path:
     for split in ("train", "dev", "test"):
         (path / f"{split}.tsv").write_text(sentence * 8)
         (path / f"{split}.txt").write_text("the old dogs sleep\nDET ADJ NOUN VERB\n\n" * 8)
+    (path / "requests.txt").write_text(Page(GUIDE / "corpora.md").blocks("text")[0] * 8)
     (path / "glove.6B.100d.txt").write_text(f"the{' 0.5' * 100}\n")
     return path
 

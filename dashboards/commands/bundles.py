@@ -287,8 +287,9 @@ def predict(
 
     A bundle that tags words reads words separated by blanks and writes columns. A bundle that tags characters, for
     example Chinese ones, reads raw text without its blanks, finds the words and writes lines. Choose columns or lines
-    with --format. A text classifier always writes `label<TAB>text` for each text. A parser writes columns of word, head
-    and relation; the head is the number of a word, or 0 for the root. Input and output are UTF-8.
+    with --format. If intents are learned with slots, columns have a line `# intent: flight` before each sentence, and
+    lines end in `<=> flight`. A text classifier always writes `label<TAB>text` for each text. A parser writes columns
+    of word, head and relation; the head is the number of a word, or 0 for the root. Input and output are UTF-8.
     """
     from skipstack.models.ground.device import choose_device
     from skipstack.search.publishing.bundles.bundle import load_bundle

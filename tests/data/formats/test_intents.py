@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.intents import with_end, without_end
 from skipstack.data.formats.parallel import ParallelCorpus
+from skipstack.data.formats.recognition import recognise
 from skipstack.data.formats.records import RecordCorpus
 from skipstack.data.formats.running_text import END
 from skipstack.data.formats.sentences import Sentence
@@ -80,6 +82,27 @@ def test_every_format_with_intents_reads_the_same(made: Callable[[], FileCorpus]
     corpus = made()
     assert (corpus.task(corpus.layer), corpus.label_scheme) == ("slots_and_intent", "bio")
     assert corpus.read(file, corpus.layer) == SENTENCES
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("slots", {"tags": "both"}),
+        ("word_tag", {"unit": "both"}),
+        ("parallel", {"unit": "both"}),
+        ("records", {"intent": "intent"}),
+        ("records of numbers", {"intent": "intent"}),
+    ],
+)
+def test_a_file_with_intents_is_recognised(name: str, more: dict[str, str], tmp_path: Path) -> None:
+    file = FILES[name][1]
+    for each in (file, *file.beside):
+        (tmp_path / each.path.name).write_bytes(each.content)
+    found = recognise(SourceFile.read(tmp_path / file.path.name))
+    assert found.sentences == [replace(one, intent=None) for one in SENTENCES]
+    assert found.joint is not None
+    assert found.joint.options == {**found.options, **more}
+    assert found.joint.sentences == SENTENCES
 
 
 def test_a_corpus_that_learns_no_intents_keeps_its_identity() -> None:

@@ -39,6 +39,7 @@ def test_a_file_is_taken_for_what_it_is_and_read(example: Example, tmp_path: Pat
     assert found.sentences[: len(example.sentences)] == example.sentences
     train = "*.txt" if found.options["kind"] == "brat" else file.path.name
     assert found.options == {"train": train, **example.options, **SHARES}
+    assert found.joint is None, "there are no intents, or there is one, such as <NULL>"
     splits = read_splits(corpus_of(dict(found.options)), data_dir=None, folder=tmp_path)
     assert all(sentence in example.sentences for split in splits.values() for sentence in split)
 

@@ -1,6 +1,8 @@
 """Frame accuracy, against reading slots and intents sentence by sentence."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.formats.intents import with_end, without_end
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.formats.slots import SlotCorpus
@@ -21,6 +24,7 @@ from skipstack.data.tasks.frame_accuracy import FrameAccuracy, FrameCounts
 from skipstack.data.tasks.measure import Predicted
 from skipstack.data.tasks.tasks import TASKS
 from tests.data.tasks.test_baseline import most_frequent
+from tests.splits import read_splits
 
 Splits = dict[str, list[Sentence]]
 
@@ -128,6 +132,31 @@ def test_the_baseline_is_the_most_frequent_tag_of_each_word_and_the_most_frequen
         for words in [with_end(one).words]
     ]
     assert TASKS[corpus.task].baseline(corpus, "test") == counted(splits["test"], guessed).value
+
+
+@pytest.mark.corpus
+def test_the_baseline_of_atis_is_what_counting_gives(tmp_path: Path, data_dir: Path) -> None:
+    """The lines of the files are parted here at blanks, and dev is drawn as it is for slots alone."""
+    corpus = NamedCorpus(name="atis", tags="both")
+    stored = open_store(store(corpus, root=tmp_path, data_dir=data_dir, folder=tmp_path))
+    splits, alone = (
+        read_splits(each, data_dir=data_dir, folder=tmp_path) for each in (corpus, NamedCorpus(name="atis"))
+    )
+    assert {name: [replace(one, intent=None) for one in own] for name, own in splits.items()} == alone
+    lines = (data_dir / "atis_jointslu" / "atis.test.w-intent.iob").read_text().splitlines()
+    assert [one.intent for one in splits["test"]] == [line.split()[-1] for line in lines]
+    words, intents = defaultdict[str, Counter[str]](Counter), Counter(str(one.intent) for one in splits["train"])
+    for one in splits["train"]:
+        for word, tag in zip(one.words, one.tags, strict=True):
+            words[word][tag] += 1
+    guesses = {word: min(tags, key=lambda tag: (-tags[tag], tag)) for word, tags in words.items()}
+    guessed = [
+        Sentence(one.words, tuple(guesses.get(word, "O") for word in one.words), intent=intents.most_common(1)[0][0])
+        for one in splits["test"]
+    ]
+    counts = counted(splits["test"], guessed)
+    assert (counts.sentences, round(100 * counts.value, 2), counts.intents) == (893, 16.46, 632)
+    assert TASKS[stored.task].baseline(stored, "test") == counts.value
 
 
 @settings(max_examples=30)
