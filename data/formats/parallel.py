@@ -52,6 +52,9 @@ class ParallelCorpus(FileCorpus):
     def _fits(self) -> Self:
         if self.words == self.tags:
             raise ValueError(f"tags: got {self.tags!r}, the end of words, too (allowed: that of another file)")
+        if self.unit == "both" and self.labels in (self.words, self.tags):
+            what = "words" if self.labels == self.words else "tags"
+            raise ValueError(f"labels: got {self.labels!r}, the end of {what}, too (allowed: that of another file)")
         if self.unit == "sentence" and self.scheme is not None:
             raise ValueError(
                 f"scheme: got {self.scheme!r} for labels of sentences (allowed: null, or unit: word or both)"

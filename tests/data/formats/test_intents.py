@@ -148,6 +148,16 @@ def test_what_cannot_be_right_is_told_as_o() -> None:
         (WordTagCorpus, {"unit": "both", "scheme": "bio"}, "label_after: got null for unit: both"),
         (WordTagCorpus, {"unit": "both", "label_after": "<=>"}, "scheme: got null for slots and intents"),
         (ParallelCorpus, {"unit": "both"}, "scheme: got null for slots and intents"),
+        (
+            ParallelCorpus,
+            {"unit": "both", "scheme": "bio", "labels": "seq.out"},
+            "labels: got 'seq.out', the end of tags",
+        ),
+        (
+            ParallelCorpus,
+            {"unit": "both", "scheme": "bio", "labels": "seq.in"},
+            "labels: got 'seq.in', the end of words",
+        ),
         (RecordCorpus, {"intent": "intent"}, "scheme: got null for slots and intents"),
         (RecordCorpus, {"intent": "tokens", "scheme": "bio"}, "intent: got 'tokens', which has the words"),
         (RecordCorpus, {"intent": "ner_tags", "scheme": "bio"}, "intent: got 'ner_tags', which has the tags"),

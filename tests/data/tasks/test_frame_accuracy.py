@@ -15,6 +15,7 @@ from skipstack.data.formats.intents import with_end, without_end
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.formats.slots import SlotCorpus
 from skipstack.data.health.counting import health_of
+from skipstack.data.health.spoiling import warnings
 from skipstack.data.labels.schemes import RARE, repaired, spans_of
 from skipstack.data.store.conversion import with_scheme
 from skipstack.data.store.rare import with_rare_tags
@@ -172,6 +173,8 @@ def test_health_counts_words_and_intents(splits: Splits, tmp_path_factory: pytes
         assert split.different_tags == len({tag for one in own for tag in with_end(one).tags})
         assert split.spans == sum(len(spans_of(one.tags, "bio")) for one in own)
         assert split.longest == max(len(one.words) for one in own)
+        few = f"{name} has {len(own)} sentences: by chance alone"
+        assert any(line.startswith(few) for line in warnings(found)) == (name != "train")
 
 
 def test_a_rare_intent_is_never_right(tmp_path: Path) -> None:
