@@ -12,6 +12,7 @@ import pytest
 import torch
 import yaml
 from jsonschema import Draft202012Validator
+from mlflow.models import Model
 
 from skipstack.dashboards.web.predictions import predictions
 from skipstack.data.formats.running_text import END
@@ -20,6 +21,7 @@ from skipstack.data.store.stored import open_store
 from skipstack.search.publishing.bundles.bundle import load_bundle
 from skipstack.search.publishing.bundles.programs import write_program
 from skipstack.search.publishing.bundles.served import Served
+from skipstack.search.publishing.tracking.model_folder import save_model
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from tests.command_line import typed
@@ -180,7 +182,7 @@ def test_lines_that_are_predicted_are_right_as_often_as_was_measured(bundle: Pat
     assert "as exported" in typed("verify", bundle, "--data-dir", bundle.parent, "--device", "cpu").out
 
 
-def test_what_is_served_has_the_intent(bundle: Path) -> None:
+def test_what_is_served_has_the_intent(bundle: Path, tmp_path: Path) -> None:
     loaded, texts = load_bundle(bundle, CPU), ["show to new york", "price to bonn", ""]
     wanted = loaded.predict([text.split() for text in texts])
     assert [one.intent for one in wanted[:2]] == ["flight", "airfare"]
@@ -196,6 +198,9 @@ def test_what_is_served_has_the_intent(bundle: Path) -> None:
     described = schema["responses"]["200"]["content"]["application/json"]["schema"]
     Draft202012Validator(described).validate(answer)
     assert Served(loaded).predict(pd.DataFrame({"text": texts})).to_dict("records") == said
+    save_model(bundle, tmp_path / "model")
+    signature = Model.load(str(tmp_path / "model")).signature
+    assert signature.outputs.input_names() == ["words", "tags", "intent"]
 
 
 def test_the_token_at_the_end_is_shown_and_exported(
