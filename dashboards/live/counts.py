@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.trained import settled_trials
 from skipstack.search.ledger.events import (
     Ended,
@@ -25,18 +24,15 @@ from skipstack.search.ledger.events import (
     Tested,
 )
 from skipstack.search.strategy.objectives.hours import HOUR
-from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig
+from skipstack.search.strategy.proposers.config import PathConfig
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.study_size import study_size
 
 MEASURING = "measuring on test"
 """The ``state`` of a study whose trials have ended, while the selected trials are measured on the test split."""
-
-COUNTED = 1000
-"""The points of a space are counted only if it has at most this many combinations."""
-
 
 FEWEST = 20
 """The pace is computed from the later half of the trials that ended in this session, but from at least the last
@@ -148,8 +144,10 @@ class StudyCounts:
 
     def apply(self, event: Event, now: float) -> None:
         """Add the next event to the record and to the counts."""
-        self.ended += isinstance(event, Ended) and self.record.trials[event.trial].reason is None
+        ending = self.record.trials.get(event.trial) if isinstance(event, Ended) else None
+        new = ending is not None and ending.reason is None
         self.record.apply(event)
+        self.ended += new
         self.note(event, now)
 
     def note(self, event: Event, now: float) -> None:
@@ -183,14 +181,16 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials of the whole study. It is the number that the study asks for, or the number of points if
-        the space has fewer. It is never less than the number of started trials.
+        """The number of trials of the whole study (``study_size``), but never less than the number of started trials.
 
         For an ablation with a path, it is the number known so far: each step of the path depends on the step before.
         """
         if self._total is None:
-            asked, points = self.record.study.search.trials, self._points()
-            self._total = asked if points is None else min(asked, points)
+            study, proposer = self.record.study, self.record.study.search.proposer
+            if isinstance(proposer, PathConfig):
+                self._total = min(study.search.trials, settled_trials(self.record, proposer))
+            else:
+                self._total = study_size(study, self.record.space, begins_with_base=self.record.begins_with_base)
         return max(self._total, len(self.record.trials))
 
     @property
@@ -266,21 +266,3 @@ class StudyCounts:
             return
         if self.best is None or best is None or (report.score, -trial.number) > (best, -self.best.number):
             self.best = trial
-
-    def _points(self) -> int | None:
-        """The number of trials that the proposer can find in the space; for an ablation with a path, the number known
-        so far. None if the space is infinite, or too large to be counted quickly (``COUNTED``).
-        """
-        space, proposer = self.record.space, self.record.study.search.proposer
-        if isinstance(proposer, PathConfig):
-            return settled_trials(self.record, proposer)
-        if isinstance(proposer, ListedConfig):
-            base = self.record.study.space.base
-            first = [space.point(base)] if self.record.begins_with_base and space.contains(base) else []
-            return len({canonical_json(point) for point in (*first, *proposer.points)})
-        if not space.finite:
-            return None
-        sizes = [len(domain.values) for domain in space.domains.values()]
-        if proposer.kind == "one_at_a_time":
-            return sum(1 for _ in space.one_at_a_time()) if sum(sizes) <= COUNTED else None
-        return space.count() if math.prod(sizes) <= COUNTED else None

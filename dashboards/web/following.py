@@ -13,6 +13,7 @@ from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.dashboards.web.shared import Shared
 from skipstack.data.basis.collection import uncollected
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.frames.trials import ScoreRow, score_row
@@ -37,6 +38,7 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead
 from skipstack.search.study.record.columnar_record import columnar_record
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.identical_trials import identical_trials
+from skipstack.search.study.record.next_event import WrongEventError
 from skipstack.search.study.record.phases import Phases
 from skipstack.search.study.record.reading import empty_ledger, is_long
 from skipstack.search.study.record.replayed_scheduler import replayed_scheduler
@@ -137,6 +139,8 @@ class Followed:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._ledger = Ledger(StudyFolder.existing(path).ledger)
+        self._wrong: UserError | None = None
+        """The error of an event that cannot come next, after which the counts cannot be used."""
         self._news = Following(self._ledger.folder)
         self._lock = Lock()
         self._counts = StudyCounts(StudyRecord())
@@ -244,6 +248,15 @@ class Followed:
 
     def _take(self) -> bool:
         """Read and count the new events. Returns whether there were any."""
+        if self._wrong is not None:
+            raise self._wrong
+        try:
+            return self._count()
+        except WrongEventError as error:
+            self._wrong = UserError(f"{self._ledger.folder}: {error}")
+            raise self._wrong from None
+
+    def _count(self) -> bool:
         if self._standing is None and is_long(self._ledger):
             with uncollected():
                 if self._begin():

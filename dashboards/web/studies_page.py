@@ -28,6 +28,7 @@ from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.corpora.config import called
+from skipstack.search.study.study_size import study_size
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
@@ -110,7 +111,9 @@ def _described(own: View, of: Snapshot) -> Row:
     trials, measure = frames.trials, frames.measure
     ends = trials["state"].value_counts()
     running = int(ends.get("running", 0) + ends.get("paused", 0))
-    state = "finished" if frames.finished else f"{running:,} running" if running else "not finished"
+    unfinished = "interrupted" if frames.interrupted else f"{running:,} running" if running else "not finished"
+    state = "finished" if frames.finished else unfinished
+    asked = max(study_size(frames.study, frames.space), len(trials))
     page = GOING if not frames.finished or best is None else BELIEVE if frames.confirms else WORKS
     score = None if best is None else measure.score(float(trials["dev"][best]))
     reached = NONE if score is None else f"{measure.label} {measure.written(score)}{' %' * (measure.unit == '%')}"
@@ -119,7 +122,7 @@ def _described(own: View, of: Snapshot) -> Row:
         "study": (own.study, link(own.to(page), frames.study.renamed or own.study)),
         "verdict": (None, linked(shown(shorten(of.verdict, LONGEST, placeholder=" …")), own.trial)),
         "state": (state, state),
-        "trials": (len(trials), f"{len(trials) - running:,} of {max(frames.study.search.trials, len(trials)):,}"),
+        "trials": (len(trials), f"{len(trials) - running:,} of {asked:,}"),
         "best on dev": (score, NONE if best is None else link(own.trial((None, best)), reached)),
         "of": (corpus, shown(corpus)),
         "training": (seconds, duration(seconds)),

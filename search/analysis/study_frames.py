@@ -54,6 +54,7 @@ class StudyFrames:
     ``corpora``: the prepared corpora by the identity of their configs.
     ``base``: the number of the base config's trial; None if there is no such trial.
     ``finished``, ``searched``: whether the study with its ablations is finished, and whether its search is finished.
+    ``interrupted``: whether the search or an ablation was interrupted, and not resumed since.
     ``ablated``: whether the study has an ablation.
     ``enough``: the expected gain of further trials at which the stopping rule ended the search; else None.
     ``over``: the study's limit of hours if it was reached; else None.
@@ -67,6 +68,7 @@ class StudyFrames:
     base: int | None
     finished: bool
     searched: bool
+    interrupted: bool
     ablated: bool
     warnings: tuple[str, ...]
     enough: Gain | None
@@ -87,6 +89,7 @@ class StudyFrames:
             base=None if base is None else base.number,
             finished=record.finished and all(each.finished for each in record.ablations.values()),
             searched=record.finished,
+            interrupted=record.interrupted or any(each.interrupted for each in record.ablations.values()),
             ablated=bool(record.ablations),
             warnings=record.warnings,
             enough=None if record.enough is None else record.enough.gain,
@@ -233,6 +236,7 @@ def study_frames(path: Path) -> StudyFrames:
             base=found.about["base"],
             finished=found.about["finished"],
             searched=found.about["searched"],
+            interrupted=found.about["interrupted"],
             ablated=found.about["ablated"],
             warnings=tuple(found.about["warnings"]),
             enough=None if gain is None else Gain.model_validate(gain),
@@ -276,6 +280,7 @@ def _about(frames: StudyFrames) -> dict[str, Any]:
         "base": frames.base,
         "finished": frames.finished,
         "searched": frames.searched,
+        "interrupted": frames.interrupted,
         "ablated": frames.ablated,
         "warnings": list(frames.warnings),
         "enough": None if frames.enough is None else frames.enough.model_dump(mode="json"),

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.search.analysis.frames.columns import COLUMNS
 
-VERSION: Final = 5
-"""The version of the frames. Increase it whenever a code change makes the same events yield different rows."""
+VERSION: Final = 6
+"""The version of the frames. Increase it whenever a code change makes the same events yield different rows or facts."""
 
 ABOUT: Final = "about.json"
 

@@ -15,6 +15,7 @@ from skipstack.search.analysis.verdict.verdicts import Explored, Failed, Others,
 from skipstack.search.statistics.descriptive import mean
 from skipstack.search.statistics.rounding import alike
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.study_size import study_size
 from skipstack.spaces.short_names import value_name
 from skipstack.spaces.space import Space
 
@@ -32,7 +33,8 @@ def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
     unfinished = next((table.study for own, table in tables if own.plan is not None and not own.finished), "")
     best = _explored(seen, unfinished)
     if not seen.finished:
-        return Unfinished(ended=ended, asked=max(seen.config.search.trials, len(seen.seen.trials)), best=best)
+        asked = study_size(seen.config, Space(seen.config.space))
+        return Unfinished(ended=ended, asked=max(asked, len(seen.seen.trials)), best=best)
     return _failed(seen) if best is None else best
 
 

@@ -96,6 +96,8 @@ class StudyRecord:
         """The points from earlier studies on other corpora that this study tries first; None if there are none."""
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
+        self.interrupted = False
+        """Whether the study was interrupted, and not resumed since. A killed process leaves no event."""
         self.enough: Shortened | None = None
         """The event by which the stopping rule ended the study; None if it did not, or if the study was extended since.
         """
@@ -232,10 +234,11 @@ class StudyRecord:
             case Finished():
                 self.finished = True
             case Interrupted():
-                self._measure_nothing()
+                self.interrupted = True
+                self._free_workers()
             case Resumed():
-                self.finished = False
-                self._measure_nothing()  # the last driver may have been killed
+                self.finished = self.interrupted = False
+                self._free_workers()  # the last driver may have been killed
             case Extended():
                 self.study, self.finished = extended(self.study, event), False
                 self.enough = self.over = None
@@ -277,9 +280,10 @@ class StudyRecord:
             case _:
                 assert_never(event)
 
-    def _measure_nothing(self) -> None:
+    def _free_workers(self) -> None:
+        """Record that no worker trains or measures a trial."""
         for trial in self.trials.values():
-            trial.measured_now = False
+            trial.measured_now, trial.waits = False, True
 
     @property
     def first_event(self) -> StudyOpened:

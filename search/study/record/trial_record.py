@@ -39,8 +39,8 @@ class TrialRecord:
     ``reused``: the event by which it took over the results of an earlier trial; None if it is trained. ``decisions``:
     the decisions at rungs, and all decisions to end or pause it. ``paused``: whether it waits at a rung. ``reason``,
     ``message``: the reason of its end, and a message on it; None and empty before its end. ``starts``: the number of
-    times that it was started or continued. ``waits``: whether it waits for a worker. ``measured_now``: whether a worker
-    is measuring it on the test split. ``retries``: its retries after faults.
+    times that it was started or continued. ``waits``: whether it has no worker, if it runs. ``measured_now``: whether a
+    worker is measuring it on the test split. ``retries``: its retries after faults.
 
     ``tested``: its metrics on the test split; empty before they are measured. ``packed``: the measure's counts for each
     test sentence; None if there are none. ``documents``: the number of sentences of each document of the test split;

@@ -83,6 +83,27 @@ def test_no_trial_is_trained_between_two_drivers_and_the_pace_is_the_last_ones(t
     assert after.per_minute is None
 
 
+def test_the_trials_of_an_interrupted_study_wait_until_they_are_started_again(tmp_path: Path) -> None:
+    events, now = EVENTS[:61], EVENTS[60].time
+    training = list(Followed(write(tmp_path / "before", events)).look().running)
+    lost = [*events, Interrupted(time=now)]
+    again = [*lost, Resumed(time=now + 9, code_version="test"), Started(time=now + 9, trial=training[0])]
+    killed = [*events, Resumed(time=now + 9, code_version="test")]
+    counts = dict[str, tuple[int, int]]()
+    for name, happened in {"lost": lost, "again": again, "killed": killed}.items():
+        levels = Followed(write(tmp_path / name, happened)).look().levels
+        running, waiting = (sum(level.counts[state] for level in levels) for state in ("running", "waiting"))
+        counts[name] = running, waiting
+    assert counts == {"lost": (0, 2), "again": (1, 1), "killed": (0, 2)}
+
+
+def test_an_event_that_cannot_come_next_is_refused_by_each_look(tmp_path: Path) -> None:
+    followed = Followed(write(tmp_path, [*EVENTS[:61], Ended(time=0.0, trial=99, reason="stopped"), *EVENTS[61:]]))
+    for _ in range(2):
+        with pytest.raises(UserError, match=rf"{tmp_path}.*event 62 \(ended\) .*: got trial 99"):
+            followed.look()
+
+
 def test_a_trial_that_is_tried_again_is_told_once_for_each_time(tmp_path: Path) -> None:
     events = EVENTS[:10]
     trial = next(iter(Followed(write(tmp_path / "a", events)).look().running))

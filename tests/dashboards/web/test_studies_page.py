@@ -12,10 +12,10 @@ import pytest
 from skipstack.dashboards.web.page_names import BELIEVE, GOING, WORKS
 from skipstack.dashboards.web.studies_page import AT_ONCE
 from skipstack.search.analysis.study_frames import study_frames
-from skipstack.search.ledger.events import Finished
+from skipstack.search.ledger.events import Ablated, Finished, Interrupted, Resumed
 from tests.dashboards.web.shown import Opened, write
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
-from tests.search.made_up import history, opening, study
+from tests.search.made_up import DEPTH, history, opening, study
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,25 @@ def test_there_is_a_row_for_each_study_the_newest_first_and_it_says_what_is_wron
     assert "damaged" in table["torn"][-1]
     links = re.findall(r'<th scope="row"[^>]*><a href="([^?]*)[^>]*>(.*?)</a>', page.html)
     assert {Path(named).name: leads for leads, named in links} == {"grid": BELIEVE, "begun": GOING, "a-search": WORKS}
+
+
+def test_a_row_counts_the_trials_that_there_can_be_and_says_what_is_interrupted(tmp_path: Path) -> None:
+    depths = {DEPTH: {"choice": [1, 3, 5]}}
+    begun = [*islice(history(study(trials=30), seed=1), 61)]
+    interrupted, resumed = Interrupted(time=99.0), Resumed(time=999.0, code_version="test")
+    ablation = [Ablated(time=99.0, ablation=1, event=each) for each in (*opening(study()), interrupted)]
+    few = [*opening(study(depths, trials=20)), *islice(history(study(depths, trials=3)), 2, None)]
+    write(tmp_path / "few", few)
+    write(tmp_path / "interrupted", [*begun, interrupted])
+    write(tmp_path / "resumed", [*begun, interrupted, resumed])
+    write(tmp_path / "ablation", [*history(study(trials=4)), *ablation])
+    table = rows(Opened(tmp_path))
+    assert {name: cells[1:3] for name, cells in table.items()} == {
+        "few": ["finished", "3 of 3"],
+        "interrupted": ["interrupted", "7 of 30"],
+        "resumed": ["2 running", "7 of 30"],
+        "ablation": ["interrupted", "4 of 4"],
+    }
 
 
 def test_the_trials_that_a_verdict_names_lead_to_the_pages_of_their_own_study(runs: Path) -> None:
