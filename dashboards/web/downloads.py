@@ -20,6 +20,7 @@ from skipstack.search.study.record.folder import StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.dashboards.formats.page import Report
+    from skipstack.search.study.record.trial_record import TrialRecord
 
 REPORTS: Final[dict[str, tuple[str, FileFormat, str]]] = {
     "report.html": ("Report (HTML)", "html", "text/html"),
@@ -67,11 +68,11 @@ def report_links(view: View) -> str:
     return f"<p>{' · '.join(links)}</p>"
 
 
-def bundle_link(view: View, of: Snapshot, number: int) -> str:
+def bundle_link(view: View, trial: "TrialRecord") -> str:
     """The link to a trial's bundle, or a sentence with the reason why there is none."""
-    if not is_here(of, number):
-        return sentence(NO_WEIGHTS if of.frames.study.space.base.keeps_weights else NO_MODEL, pale=True)
-    return f"<p>{link(view.file(f'trial-{number}.zip'), 'Bundle (.zip)', download=True)}</p>"
+    if not is_here(view.path, trial):
+        return sentence(NO_WEIGHTS if trial.config.keeps_weights else NO_MODEL, pale=True)
+    return f"<p>{link(view.file(f'trial-{trial.number}.zip'), 'Bundle (.zip)', download=True)}</p>"
 
 
 def whole_report(of: Snapshot) -> "Report":
@@ -96,7 +97,6 @@ def bundle_file(of: Snapshot, number: int) -> bytes:
         return to.read_bytes()
 
 
-def is_here(of: Snapshot, number: int) -> bool:
-    """Whether a trial's weights or model are in the study's folder."""
-    trial = of.record.trials.get(number)
-    return trial is not None and is_exportable(trial, StudyFolder(of.path).trial(number))
+def is_here(path: Path, trial: "TrialRecord") -> bool:
+    """Whether the weights or the model of a trial are in the folder ``path`` of its study."""
+    return is_exportable(trial, StudyFolder(path).trial(trial.number))

@@ -99,15 +99,18 @@ def _text(leaves: "dict[str, Scalar]", path: str) -> str:
 
 
 def _bundle(view: View, of: Snapshot, ranked: Sequence[int]) -> Iterator[Element]:
-    here = [str(number) for number in ranked if is_here(of, number)]
+    here = {str(number): of.record.trials[number] for number in ranked if is_here(of.path, of.record.trials[number])}
     if not here:
         away = "No bundle: the weights of the trials are not here. MLflow has the best network as a logged model."
         yield sentence(away if of.frames.study.space.base.keeps_weights else NO_MODEL, pale=True)
         return
-    number = view.one("bundle", here[0])
+    number = view.one("bundle", next(iter(here)))
     choice = select("bundle", "Bundle of trial", {each: each for each in here}, number)
     yield form(kept(view.without("bundle")), choice, name="bundle")
-    yield bundle_link(view, of, int(number))
+    if number in here:
+        yield bundle_link(view, here[number])
+    else:
+        yield sentence(f"bundle: got {number!r} (allowed: a trial with weights in the study's folder)")
 
 
 def _trials(choices: str, drawn: "Sequence[Named]") -> Iterator[Element]:

@@ -82,11 +82,11 @@ def _bundle(of: Snapshot, number: int) -> "Bundle":
             return load_bundle(archive, torch.device("cpu"))
 
     weights = _weights(of, number)
-    return BUNDLES((str(weights), weights.stat().st_mtime_ns), load)
+    return BUNDLES(weights, load, weights.stat().st_mtime_ns)
 
 
-BUNDLES: Final = Shared[tuple[str, int], "Bundle"](4)
-"""The networks that were inspected last, by the path and the modification time of their weights."""
+BUNDLES: Final = Shared[Path, "Bundle"](4)
+"""The networks that were inspected last, by the path of their weights."""
 
 ONE: Final = Lock()
 """Held while a network processes a sentence, since threads share the networks in ``BUNDLES``."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 64
-"""The maximum number of snapshots that ``READ`` and ``LATEST`` each keep in memory."""
+"""The maximum number of studies of which ``READ`` and ``LATEST`` each keep a snapshot in memory."""
 
 SECONDS: Final = 30
 """The age in seconds from which a requested snapshot of a long ledger is read again in the background."""
@@ -125,7 +125,7 @@ def version_of(path: Path) -> Version:
 def _read(path: str, version: Version) -> Snapshot:
     from skipstack.search.analysis.study_frames import study_frames
 
-    return READ((path, version), lambda: Snapshot(Path(path), study_frames(Path(path))))
+    return READ(path, lambda: Snapshot(Path(path), study_frames(Path(path))), version)
 
 
 def _long(path: str) -> Snapshot:
@@ -155,5 +155,5 @@ class _Latest:
         return cls(time.monotonic(), _read(path, version_of(Path(path))))
 
 
-READ: Final = Shared[tuple[str, Version], Snapshot](MOST)
+READ: Final = Shared[str, Snapshot](MOST)
 LATEST: Final = Shared[str, _Latest](MOST)

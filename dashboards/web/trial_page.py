@@ -34,7 +34,7 @@ from skipstack.dashboards.web.trial_log import log_size, trial_log
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.search.ledger.events import Event, Finished, Interrupted, Resumed, Retried, Started, Untested
+from skipstack.search.ledger.events import Event, Retried, Untested
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.study.record.folder import StudyFolder
@@ -88,8 +88,7 @@ class ComparedTrials:
     @property
     def runs(self) -> bool:
         """Whether a process is running the study, according to the ledger."""
-        told = (each for each in reversed(self.events) if isinstance(each, Started | Resumed | Interrupted | Finished))
-        return not isinstance(next(told, None), Interrupted | Finished)
+        return not (self.record.finished or self.record.interrupted)
 
 
 def trial_page(view: View) -> Sequence[Section]:
@@ -107,7 +106,8 @@ def trial_page(view: View) -> Sequence[Section]:
     number = view.number("trial", of.best if ablation is None and of.best is not None else numbers[0])
     other = view.number("beside", 0) if view.one("beside") else None
     choice = Section("which", lambda: [_choice(view, number, ablations, numbers)])
-    trains = ablation is None and number in numbers and of.record.trials[number].reason is None
+    states = of.frames.trials["state"]
+    trains = ablation is None and not of.frames.interrupted and states.get(number) in ("running", "paused")
     stop = [Section("act", lambda: [stop_form(view.study, number)])] if view.acts and trains else []
     notes = view.acts and ablation is None
     missing = [each for each in (number, other) if each is not None and each not in numbers]
@@ -178,7 +178,7 @@ def _seen(of: Snapshot, number: int, ablation: int | None, other: int | None) ->
         return events, StudyRecord.of(events)
 
     version = version_of(of.path)
-    events, record = READ((of.path, version, frozenset(wanted), ablation), read)
+    events, record = READ((of.path, number, ablation, other), read, (version, frozenset(wanted)))
     return ComparedTrials(
         trial=record.trials[number],
         record=record,
@@ -357,4 +357,4 @@ def _files(view: View, seen: ComparedTrials, ablation: int | None) -> str:
         return sentence("No bundle: the trial has no score.", pale=True)
     if ablation is not None:
         return sentence("No bundle: an ablation keeps its weights only until they are measured on test.", pale=True)
-    return bundle_link(view, snapshot(view.path), seen.trial.number)
+    return bundle_link(view, seen.trial)

@@ -24,10 +24,12 @@ from skipstack.dashboards.web.running_page import (
 from skipstack.dashboards.web.running_trials import training_chart
 from skipstack.dashboards.web.section import Section
 from skipstack.dashboards.web.snapshot import MOST, snapshot
+from skipstack.dashboards.web.trial_page import _seen
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.ledger.events import Ended, Event, Placed, Reason, Reported, Started, Usage, Used
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.spaces.space import Space
 from tests.dashboards.web.shown import Opened, write
@@ -173,6 +175,20 @@ def test_of_studies_with_long_ledgers_the_snapshots_that_were_shown_last_stay_in
     gc.collect()
     assert first() is None
     assert last() is snapshot(others[-1])
+
+
+def test_of_a_study_that_grows_what_was_read_last_stays_in_memory(tmp_path: Path) -> None:
+    read = list[ref[object]]()
+    with Ledger(tmp_path / "study" / "ledger") as ledger:
+        ledger.append(*BEGUN)
+        for event in EVENTS[len(BEGUN) : len(BEGUN) + 5]:
+            ledger.append(event)
+            now = snapshot(tmp_path / "study")
+            read.append(ref(now))
+            read.append(ref(_seen(now, 0, None, None).record))
+    del now
+    gc.collect()
+    assert [each() is None for each in read] == [True] * 8 + [False] * 2
 
 
 def test_the_place_of_those_that_train_stays_when_none_does(tmp_path: Path) -> None:

@@ -40,6 +40,15 @@ def test_only_the_values_that_were_asked_for_last_are_kept() -> None:
     assert shared("two", object) is not two
 
 
+def test_of_a_key_one_version_is_kept() -> None:
+    shared = Shared[str, object](2)
+    first = shared("key", object, 1)
+    assert shared("key", object, 1) is first
+    second = shared("key", object, 2)
+    assert shared("key", object, 2) is second is not first
+    assert shared("key", object, 1) is not first
+
+
 def test_a_making_that_fails_leaves_nothing_behind_and_is_tried_again() -> None:
     def fails() -> int:
         raise FileNotFoundError
