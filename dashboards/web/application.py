@@ -88,7 +88,8 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
     """
 
     def view_of(request: Request) -> View:
-        query = {name: tuple(request.query_params.getlist(name)) for name in request.query_params}
+        given = request.query_params
+        query = {name: tuple(filter(None, given.getlist(name))) for name in given}  # a form also sends empty fields
         view = View(request.url.path, {**studies_below(folders), **received}, query)
         return replace(view, acts=may_act(request, token) and not is_received(view))
 

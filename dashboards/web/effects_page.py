@@ -32,8 +32,7 @@ def effects_page(view: View) -> Sequence[Section]:
             "together, the trials across the axes, and what a score costs."
         )
         return [Section("verdict", lambda: [verdict(of.verdict), empty(few)])]
-    asked = view.one("question", VALUES)
-    asked = asked if asked in QUESTIONS else VALUES
+    *_, asked = (VALUES, *view.chosen("question", QUESTIONS, "question"))
     chosen = chosen_of(view, seen)
     return [
         Section("verdict", lambda: [verdict(of.verdict, of.answers), _questions(view, asked)]),

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from skipstack.dashboards.charts.axes import is_quantity, ordered, text_of
 from skipstack.dashboards.web.elements import folded, form, kept, select, sentence, several
-from skipstack.dashboards.web.view import View, is_number
+from skipstack.dashboards.web.view import View
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.frames.columns import axis_column
+from skipstack.search.ledger.events import Reason
 from skipstack.spaces.domains import Choice, Domain
 from skipstack.spaces.short_names import names_by_path
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 MOST_AXES: Final = 6
 """The maximum number of axes that are drawn before the user chooses axes."""
+
+
+STATES: Final = ("running", "paused", *get_args(Reason))
+"""The states in which a trial may be."""
 
 
 WIDE: Final = 20
@@ -51,11 +56,14 @@ def short_names(seen: "Exploration") -> dict[str, str]:
 
 
 def chosen_of(view: View, seen: "Exploration") -> Chosen:
-    """The trials and axes that the address of a page chooses. Values and axes that the study lacks are ignored."""
+    """The trials and axes that the address of a page chooses. Raises UserError for a state that no trial can have, and
+    for a value, an axis or a rung that the study lacks.
+    """
     trials, short = seen.seen.trials, short_names(seen)
-    states, values = view.every("states"), _values_of(seen, short)
-    only = [values[each] for each in view.every("only") if each in values]
-    axes = [axis for axis, name in short.items() if name in view.every("axes")] or list(short)[:MOST_AXES]
+    states, values = view.chosen("states", STATES, "state"), _values_of(seen, short)
+    only = [values[each] for each in view.chosen("only", values, "value")]
+    named = view.chosen("axes", list(short.values()), "axis")
+    axes = [axis for axis, name in short.items() if name in named] or list(short)[:MOST_AXES]
     left = trials[trials["state"].isin(states)] if states else trials
     for axis in dict.fromkeys(axis for axis, _ in only):
         left = left[left[axis].isin([value for own, value in only if own == axis])]
@@ -77,12 +85,12 @@ def _after(view: View, seen: "Exploration") -> int | None:
     the default is the last rung that at least half of the trials reached, since scores of the whole training depend
     mostly on how long a trial was trained.
     """
-    text, rungs = view.one("after"), seen.compared
-    if is_number(text):
-        return int(text) if int(text) in rungs else None
-    stopped = "stopped" in seen.ends
-    half = [rung for rung in rungs if rung in seen.reached and seen.reached[rung].count() * 2 >= len(seen.reached)]
-    return max(half) if half and stopped and not text else None
+    rungs = {str(rung): rung for rung in seen.compared}
+    if asked := view.chosen("after", [END, *rungs], "number of epochs"):
+        return rungs.get(asked[-1])
+    reached = (rung for rung in seen.compared if rung in seen.reached)
+    half = [rung for rung in reached if seen.reached[rung].count() * 2 >= len(seen.reached)]
+    return max(half) if half and "stopped" in seen.ends else None
 
 
 def filters(view: View, seen: "Exploration", chosen: Chosen) -> str:

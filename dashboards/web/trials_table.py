@@ -11,6 +11,7 @@ from skipstack.dashboards.reports.wording import NONE
 from skipstack.dashboards.web.elements import form, heading, kept, link, scrolling, shown, sorted_heading, text_field
 from skipstack.dashboards.web.trial_filters import short_names
 from skipstack.dashboards.web.view import View
+from skipstack.data.basis.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
@@ -27,11 +28,11 @@ def trials_table(view: View, seen: "Exploration", trials: pd.DataFrame) -> str:
     a text that a row must contain, and ``from`` the first row.
     """
     frame = _found(listed(seen, trials), view.one("find"))
-    column = view.one("sort").removeprefix("-")
-    if column in frame.columns or column == "trial":
-        frame = frame.sort_values(
-            column, ascending=not view.one("sort").startswith("-"), kind="stable", na_position="last"
-        )
+    if order := view.one("sort"):
+        column, columns = order.removeprefix("-"), ["trial", *frame.columns]
+        if column not in columns:
+            raise UserError(unknown("column", column, columns))
+        frame = frame.sort_values(column, ascending=order == column, kind="stable", na_position="last")
     first = min(view.number("from", 0), max(0, len(frame) - 1)) // AT_ONCE * AT_ONCE
     rows = frame.iloc[first : first + AT_ONCE]
     search = form(

@@ -1,6 +1,6 @@
 """Reads an address of the dashboard as a view: a page, a study, and the choices that the reader made on the page."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -52,6 +52,15 @@ class View:
     def one(self, name: str, default: str = "") -> str:
         """The last value of a parameter, or the ``default`` if the address does not have it."""
         return self.every(name)[-1] if self.every(name) else default
+
+    def chosen(self, name: str, options: Collection[str], kind: str) -> tuple[str, ...]:
+        """The values of a parameter, each of which must be one of ``options``. Raises UserError for another value.
+        ``kind``: the noun for a value in the error.
+        """
+        for value in self.every(name):
+            if value not in options:
+                raise UserError(unknown(kind, value, options))
+        return self.every(name)
 
     def number(self, name: str, default: int) -> int:
         """The last value of a parameter as a whole number; ``default`` without the parameter. Raises UserError if the

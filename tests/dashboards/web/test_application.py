@@ -13,9 +13,10 @@ import pytest
 
 from skipstack.dashboards.web import application as served
 from skipstack.dashboards.web.application import PAGES
-from skipstack.dashboards.web.page_names import GOING, NAMES, TRIAL, WORKS
+from skipstack.dashboards.web.page_names import GOING, NAMES, TAKE, TRIAL, WORKS
 from skipstack.dashboards.web.section import Section
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.record.folder import BEST, StudyFolder
 from tests.dashboards.web.shown import Client, Opened, write
 from tests.search.made_up import history, study
 
@@ -25,7 +26,9 @@ MARKUP = "<script>alert(1)</script>"
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
-    write(folder / "a-search", history(study(trials=12), seed=1))
+    weights = StudyFolder(write(folder / "a-search", history(study(trials=12), seed=1))).trial(0) / BEST
+    weights.parent.mkdir(parents=True)
+    weights.touch()
     write(folder / "begun", islice(history(study(trials=30), seed=1), 61))
     return folder
 
@@ -87,6 +90,15 @@ def test_each_page_has_one_main_heading_a_title_of_its_own_and_names_for_all_it_
         (f"{WORKS}?study={{name}}&section=charts&chart=x", "chart: got 'x' (allowed: a number from 0)"),
         (f"{TRIAL}?study={{name}}&trial=x", "trial: got 'x' (allowed: a number from 0)"),
         (f"{WORKS}?study={{name}}&from=-1&question=Which+trials%3F", "from: got '-1' (allowed: a number from 0)"),
+        (f"{WORKS}?study={{name}}&question=Why", "unknown question 'Why' (allowed: Which values?, Which axes, "),
+        (f"{WORKS}?study={{name}}&states=stoped", "unknown state 'stoped' (nearest: 'stopped'; allowed: running, "),
+        (f"{WORKS}?study={{name}}&only=depth+2", "unknown value 'depth 2' (nearest: 'depth "),
+        (f"{WORKS}?study={{name}}&axes=deep", "unknown axis 'deep' (nearest: 'depth'; allowed: depth, gate, "),
+        (f"{WORKS}?study={{name}}&after=5", "unknown number of epochs '5' (allowed: end, 1, 2, 4)"),
+        (f"{WORKS}?study={{name}}&question=Which+trials%3F&sort=-stat", "unknown column 'stat' (nearest: 'state'; "),
+        (f"{TAKE}?study={{name}}&one=x", "one: got 'x' (allowed: the number of a trial of the study, or base)"),
+        (f"{TAKE}?study={{name}}&section=bundle&bundle=x", "bundle: got 'x' (allowed: a trial with weights in "),
+        ("/files/trials.csv?study={name}&states=stoped", "unknown state 'stoped'"),
         ("/files/secret.txt?study={name}", "secret.txt"),
         ("/files/trial-99.zip?study={name}", "99"),
         (f"{WORKS}?study={MARKUP}", unescape(MARKUP)),
