@@ -47,8 +47,8 @@ def seed_curves(
     rungs: Sequence[int] = (),
     epochs: int,
 ) -> Any:
-    """Draw the learning curve of each seed of a trial. With several seeds, also draw the mean curve. A vertical line
-    marks each rung.
+    """Draw the learning curve of each seed of a trial. With several seeds, also draw the mean curve. Mean curves end in
+    a point. A vertical line marks each rung.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trial``: the number of the trial. ``beside``: the
     numbers of the trials whose mean curves are drawn for comparison, by the names of their ``LOOKS``. ``rungs``: the
@@ -92,6 +92,10 @@ def seed_curves(
             .mark_text(align="left", dx=6, color=INK)
             .encode(x=x, y=y, text=alt.Text("seed:N"))
         )
+    last = drawn[drawn["seed"] < 0].groupby("kind", sort=False).tail(1)
+    if len(last):  # a mean of a single epoch has no line
+        point = alt.Chart(data(last)).mark_point(filled=True, size=22, opacity=1)
+        layers.append(point.encode(x=x, y=y, color=strokes(there)["color"]))
     lost = len(curves[curves["trial"] == trial]) - len(own)
     return finished(
         alt.layer(*layers),

@@ -19,6 +19,7 @@ from skipstack.search.analysis.verdict.verdicts import (
 )
 from skipstack.search.ledger.events import SCORELESS, Reason
 from skipstack.search.study.record.extension import all_tried
+from skipstack.spaces.changes import changes
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.subject import Subject
 
@@ -70,6 +71,17 @@ def _listed(steps: Sequence[NextStep]) -> Iterator[Block]:
         yield Listing((step.command,), code=True)
 
 
+def confirming(seen: Exploration, folder: str = DIR) -> str:
+    """The sentence with the command that tests the best config; empty if the best config is the base, or if there is
+    none. ``folder``: the study's folder, as shown in the command.
+    """
+    if seen.imported or seen.best_config is None or not changes(seen.best_config, seen.base):
+        return ""
+    when = "" if seen.finished else "once the search is finished, "
+    typed = command("ablate", seen.base, folder)
+    return f"To confirm, {when}`{typed}` trains the best config and each of its changes again."
+
+
 def after_ablation(base: Subject, verdict: Verdict, folder: str) -> tuple[Block, ...]:
     """The commands to type after an ablation, below its table. ``verdict``: the verdict of the table."""
     beside = NextStep(_typed("report", folder), "to see it beside what was explored")
@@ -80,9 +92,9 @@ def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[NextSte
     base = seen.base
     match verdict:
         case Unfinished():
-            yield NextStep(_command("resume", base, folder), "to finish it")
+            yield NextStep(command("resume", base, folder), "to finish it")
         case Explored() if verdict.ablation:
-            yield NextStep(_command("resume", base, folder), "to finish the ablation")
+            yield NextStep(command("resume", base, folder), "to finish the ablation")
         case Explored(imported=True):
             assert isinstance(base, FunctionConfig), "other tools call functions"
             warm = f"direction={base.direction!r}, settings={{'search.warm_start': [{folder!r}]}}"
@@ -91,9 +103,9 @@ def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[NextSte
             yield from _export(base, folder)
         case Explored(is_base=True):
             more = str(len(seen.seen.trials))
-            yield NextStep(_command("extend", base, folder, trials=more), "to try more configs")
+            yield NextStep(command("extend", base, folder, trials=more), "to try more configs")
         case Explored():
-            yield NextStep(_command("ablate", base, folder), "to test it with fresh seeds")
+            yield NextStep(command("ablate", base, folder), "to test it with fresh seeds")
         case WinnerTested() | RowsTested():
             yield from _confirmed(base, verdict, folder)
         case Failed():
@@ -123,7 +135,7 @@ def _export(base: Subject, folder: str) -> Iterator[NextStep]:
         yield NextStep(_typed("export", folder, "--to", f"{folder}-best"), "to have its network as files")
 
 
-def _command(name: str, base: Subject, folder: str, **options: str) -> str:
+def command(name: str, base: Subject, folder: str, **options: str) -> str:
     """The command ``skipstack NAME``. For a user's function, the Python call: a command cannot pass a function."""
     if isinstance(base, FunctionConfig):
         given = [repr(folder), base.function.name, *(f"{key}={value}" for key, value in options.items())]

@@ -8,6 +8,7 @@ from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
 from skipstack.dashboards.reports.described_corpora import recorded_corpora
 from skipstack.dashboards.reports.health_report import health_report
+from skipstack.dashboards.reports.next_step import confirming
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_chart
@@ -32,10 +33,7 @@ from skipstack.data.basis.errors import UserError
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
-NOTHING = (
-    "Nothing is confirmed: that takes configs fixed in advance, each trained to its end with several seeds. "
-    "`skipstack ablate` trains the best config, and each of its changes, anew with fresh seeds."
-)
+NOTHING = "Nothing is confirmed: that takes configs fixed in advance, each trained to its end with several seeds."
 
 TOLD = "What the search says of itself"
 
@@ -44,7 +42,7 @@ def confidence_page(view: View) -> Sequence[Section]:
     """The page "Can I believe it?"."""
     of = snapshot(view.path)
     return [
-        Section("verdict", partial(_verdict, of)),
+        Section("verdict", partial(_verdict, of, view.study)),
         *(Section(f"confirmed-{place}", partial(_table, view, of, made)) for place, made in enumerate(of.confirmed)),
         *([Section("trends", lambda: charts(trend_charts(of.record)))] if of.frames.fixed else []),
         Section("search", partial(_search, of)),
@@ -63,16 +61,17 @@ def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
 
     yield search_chart("Trials at each rung", seen)
     yield search_chart("Expected best", seen)
-    enough = seen.reached.shape[1] > 1 and len(seen.reached) >= LEAST
-    few = "" if enough else f"it takes {LEAST} trials of several epochs"
-    yield Drawn("Short and long trainings", few or (lambda: agreement(compared(seen.by_epoch))))
+    found = compared(seen.by_epoch)
+    known = found["correlation"].notna() & (found["one"] < found["other"])
+    few = "" if known.any() else f"it takes {LEAST} trials of several epochs"
+    yield Drawn("Short and long trainings", few or (lambda: agreement(found)))
 
 
-def _verdict(of: Snapshot) -> Iterator[Element]:
+def _verdict(of: Snapshot, folder: str) -> Iterator[Element]:
     yield verdict(of.verdict, of.answers)
     yield from (sentence(f"warning: {line}") for line in of.frames.warnings)
     if not of.frames.confirms:
-        yield empty(NOTHING)
+        yield empty(f"{NOTHING} {confirming(of.explored, folder)}".rstrip())
 
 
 def _table(view: View, of: Snapshot, made: Report) -> Iterator[Element]:

@@ -101,7 +101,9 @@ def _text(leaves: "dict[str, Scalar]", path: str) -> str:
 def _bundle(view: View, of: Snapshot, ranked: Sequence[int]) -> Iterator[Element]:
     here = {str(number): of.record.trials[number] for number in ranked if is_here(of.path, of.record.trials[number])}
     if not here:
-        away = "No bundle: the weights of the trials are not here. MLflow has the best network as a logged model."
+        away = (
+            "No bundle: the weights of the trials are not here. MLflow has the best network of a study that it tracks."
+        )
         yield sentence(away if of.frames.study.space.base.keeps_weights else NO_MODEL, pale=True)
         return
     number = view.one("bundle", next(iter(here)))

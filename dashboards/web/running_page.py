@@ -12,6 +12,7 @@ import numpy as np
 
 from skipstack.dashboards.live.counts import MEASURING, RungCounts
 from skipstack.dashboards.live.progress import reached
+from skipstack.dashboards.reports.next_step import command
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_chart
 from skipstack.dashboards.reports.verdict import MESSAGE, in_a_sentence
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 
     from skipstack.search.analysis.exploration.exploration import Exploration
 
+OVER: Final = ("finished", "interrupted")
+"""The states of a study that no process runs."""
+
 FAULTS: Final = 20
 """The maximum number of faults that are listed: the latest ones."""
 
@@ -77,7 +81,7 @@ def running_page(view: View) -> Sequence[Section]:
         explored("verdict", lambda: [verdict(snapshot(path).verdict if over else verdict_now(path))]),
         told("written", partial(written_about, view), never),
         told("numbers", partial(_numbers, path)),
-        told("training", lambda: () if over else _training(path), slow),
+        told("training", lambda: () if over else _training(view), slow),
         told("act", lambda: () if over else forms(view), never),
         Section(
             "asked", partial(waiting, view), "now" if short else "soon", every=pace, also=partial(are_waiting, view)
@@ -107,13 +111,18 @@ def _numbers(path: Path) -> Iterator[Element]:
     yield from map(sentence, others)
 
 
-def _training(path: Path) -> Iterator[Element]:
-    found = followed(path)
+def _training(view: View) -> Iterator[Element]:
+    found = followed(view.path)
     standing = found.look()
     if standing.state == "finished":
         return
     progressed = found.progressed()
-    yield from running_trials(progressed, goes_on=standing.state not in ("interrupted", MEASURING))
+    if standing.state == "interrupted":
+        yield sentence(
+            f"The study was interrupted: `{command('resume', progressed.search.base, view.study)}` resumes it."
+        )
+        return
+    yield from running_trials(progressed, goes_on=standing.state != MEASURING)
     yield from next_hour_of(standing, progressed)
 
 
@@ -163,7 +172,7 @@ def time_chart(spans: "pd.DataFrame") -> Drawn:
 
 def numbers_of(standing: StudyNow) -> dict[str, str]:
     """The four main numbers on the state of a study, by label."""
-    measure, best, over = standing.measure, standing.best, standing.state == "finished"
+    measure, best = standing.measure, standing.best
     others = [(standing.waiting, "waiting"), (len(standing.measuring), "measured")]
     waiting = "".join(f", {count:,} {what}" for count, what in others if count)
     return {
@@ -173,7 +182,7 @@ def numbers_of(standing: StudyNow) -> dict[str, str]:
         else measure.written(best[1]),
         **(
             {"training, all trials": duration(standing.seconds), "epochs trained": f"{standing.epochs:,}"}
-            if over
+            if standing.state in OVER
             else {"trials training": f"{len(standing.running):,}{waiting}", "time left": _about(standing.seconds_left)}
         ),
     }
@@ -183,7 +192,7 @@ def sentences_of(standing: StudyNow) -> Iterator[str]:
     """Yield a sentence with further numbers. Sentences follow if all trials went wrong, if trials report equal scores,
     or if the study ended early by a rule of its own (``search.enough``, ``search.hours``).
     """
-    yield ". ".join(_further(standing, over=standing.state == "finished")) + "."
+    yield ". ".join(_further(standing)) + "."
     yield from _all_wrong(standing)
     if standing.identical:
         yield f"warning: {standing.identical}"
@@ -193,11 +202,11 @@ def sentences_of(standing: StudyNow) -> Iterator[str]:
         yield hours_over_in_words(standing.hours, standing.cut)
 
 
-def _further(standing: StudyNow, *, over: bool) -> Iterator[str]:
+def _further(standing: StudyNow) -> Iterator[str]:
     yield standing.state.capitalize()
-    if standing.per_minute is not None and not over:
-        yield f"{standing.per_minute:.1f} trials a minute"
-    if not over:
+    if standing.state not in OVER:
+        if standing.per_minute is not None:
+            yield f"{standing.per_minute:.1f} trials a minute"
         yield f"{counted(standing.epochs, 'epoch')} and {duration(standing.seconds)} of training so far"
     yield f"The last event was recorded {ago(time.time() - standing.time)}"
 

@@ -101,10 +101,8 @@ def _row(
 
 
 def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> Iterator[Element]:
-    """Yield what the next hour is likely to bring; nothing if the study is over or interrupted."""
+    """Yield what the next hour is likely to bring for a study that runs."""
     search = progressed.search
-    if standing.state in ("finished", "interrupted"):
-        return
     told = next_hour(
         left=standing.total - standing.ended,
         per_minute=standing.per_minute,

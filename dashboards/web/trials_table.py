@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
-from pandas.api.types import is_float_dtype
+from pandas.api.types import is_float_dtype, is_numeric_dtype
 
 from skipstack.dashboards.charts.axes import text_of
 from skipstack.dashboards.charts.titles import decimals
@@ -66,15 +66,20 @@ def _found(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 
 def _table(view: View, frame: pd.DataFrame) -> str:
-    digits = {name: decimals(frame[name].dropna()) if is_float_dtype(frame[name]) else 0 for name in frame.columns}
+    results = [name for name in frame.columns[: len(RESULTS)] if is_float_dtype(frame[name])]
+    digits = {name: decimals(frame[name].dropna()) for name in results}
+    sides = {name: "" if is_numeric_dtype(frame[name]) else ' class="start"' for name in frame.columns}
     heads = "".join(
-        sorted_heading(name, view.one("sort"), lambda sort: view.address(sort=sort, **{"from": ""}))
+        sorted_heading(
+            name, view.one("sort"), lambda sort: view.address(sort=sort, **{"from": ""}), text=bool(sides.get(name))
+        )
         for name in ("trial", *frame.columns)
     )
     lines = "".join(
         f'<tr><th scope="row">{link(view.trial((None, int(number))), f"{number}")}</th>'
         + "".join(
-            f"<td>{shown(_written(value, digits[name]))}</td>" for name, value in zip(frame.columns, row, strict=True)
+            f"<td{sides[name]}>{shown(_written(value, digits.get(name)))}</td>"
+            for name, value in zip(frame.columns, row, strict=True)
         )
         + "</tr>"
         for number, row in zip(frame.index, frame.itertuples(index=False), strict=True)
@@ -94,8 +99,10 @@ def _places(view: View, first: int, count: int) -> str:
     return f'<p class="pale">{told}. {" · ".join(links)}</p>'
 
 
-def _written(value: Any, digits: int = 2) -> str:
-    """The text of a cell. ``digits``: the decimals of the column's numbers, as many as their differences need."""
+def _written(value: Any, digits: int | None = None) -> str:
+    """The text of a cell. ``digits``: the decimals of a result, as many as differences in its column need; None for the
+    value of an axis.
+    """
     if pd.isna(value):
         return NONE
-    return f"{value:.{digits}f}" if isinstance(value, float) else text_of(value)
+    return text_of(value) if digits is None else f"{value:.{digits}f}"

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import skipstack
+from skipstack.dashboards.web.page_names import BELIEVE, WORKS
 from tests.command_line import refusal
+from tests.dashboards.web.shown import Opened
 
 SCRIPT = """
 import logging, os, signal, skipstack
@@ -41,6 +43,12 @@ def test_a_command_about_a_function_s_study_names_the_python_call_that_does_the_
         more = ("--trials", 1) if command == "extend" else ()
         said = refusal(command, study.folder, *more, "--engine", "serial")
         assert f"as in skipstack.{call}({str(study.folder)!r}, objective)" in said
+
+
+def test_the_pages_of_a_function_s_study_name_the_python_call_that_confirms_its_best(study: skipstack.Study) -> None:
+    call = f"To confirm, skipstack.ablate({str(study.folder)!r}, objective) trains the best config"
+    for page in (WORKS, BELIEVE):
+        assert call in Opened(study.folder.parent, page).text
 
 
 def test_a_study_in_the_place_of_a_bundle_is_called_so_with_the_command_that_makes_one(study: skipstack.Study) -> None:

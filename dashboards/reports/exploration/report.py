@@ -22,7 +22,7 @@ from skipstack.dashboards.reports.exploration.table import (
     numbers_of,
     table,
 )
-from skipstack.dashboards.reports.next_step import DIR, next_step, whole_report
+from skipstack.dashboards.reports.next_step import DIR, confirming, next_step, whole_report
 from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
@@ -54,7 +54,6 @@ from skipstack.spaces.side_effects import side_effects
 from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import CORPUS, TrialConfig
 
-CONFIRM = "To confirm, `skipstack ablate {}` trains the best config and each of its changes again."
 CONFIRMED = "What an ablation, or a grid, confirmed stands apart, with intervals."
 
 BLIND = ("random", *FIXED_DESIGNS)
@@ -163,8 +162,8 @@ def about(seen: Exploration, *, confirmed: bool, folder: str = DIR) -> str:
         else "Nothing was chosen by scores on the way: which trials there are was settled beforehand, and all have all "
         "their epochs. But the best on dev of several trials stands for a value, so no number here has an interval."
     )
-    then = CONFIRMED if confirmed else CONFIRM.format(folder)
-    return f"Exploration: what the search saw, described and not tested. {why} {then}"
+    then = CONFIRMED if confirmed else confirming(seen, folder)
+    return f"Exploration: what the search saw, described and not tested. {why} {then}".rstrip()
 
 
 def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[str, Any]:

@@ -7,8 +7,10 @@ import pytest
 
 from skipstack.dashboards.web.page_names import BELIEVE
 from skipstack.search.analysis.exploration.rungs import LEAST
+from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.ledger.events import Finished
 from tests.dashboards.web.shown import Opened, write
+from tests.dashboards.web.test_running_page import all_failed
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
 from tests.search.analysis.confirmation.test_trends import WALK, walked
 from tests.search.made_up import history, opening, study
@@ -38,6 +40,24 @@ def test_it_begins_with_the_verdict_and_says_it_once(runs: Path, name: str, said
     assert page.html.index('<h1 class="verdict">') < page.html.index("<h2>")
 
 
+@pytest.mark.parametrize(("events", "when"), [(None, ""), (101, "once the search is finished, ")])
+def test_where_nothing_is_confirmed_the_command_stands_that_does(tmp_path: Path, events: int | None, when: str) -> None:
+    path = write(tmp_path / "study", islice(history(study(trials=30), seed=1), events))
+    assert f"To confirm, {when}skipstack ablate {path} trains the best config" in Opened(tmp_path, BELIEVE).text
+
+
+def test_no_command_confirms_a_study_whose_trials_all_failed(tmp_path: Path) -> None:
+    write(tmp_path, [*all_failed(), Finished(time=0.0)])
+    text = Opened(tmp_path, BELIEVE).text
+    assert ("Nothing is confirmed" in text, "ablate" in text) == (True, False)
+
+
+def test_scores_after_one_number_of_epochs_alone_are_compared_with_none(runs: Path) -> None:
+    page = Opened(runs, BELIEVE, study="deep/begun")
+    assert f"Short and long trainings (it takes {LEAST} trials of several epochs)" in page.text
+    assert not [title for title in page.charts if "rank correlation" in title.lower()]
+
+
 def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_it(runs: Path) -> None:
     confirmed = Opened(runs, BELIEVE, study="grid")
     assert "±: half of its interval" in confirmed.text
@@ -45,10 +65,15 @@ def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_
     assert confirmed.text.count(line) == 1
     assert confirmed.text.index(line) < confirmed.text.index("confirmed on test"), "below the verdict"
     (forest,) = [chart for title, chart in confirmed.charts.items() if "beyond chance" in title]
-    assert all(row["low"] < row["effect"] < row["high"] for rows in forest.rows for row in rows if "effect" in row)
+    drawn = [row for rows in forest.rows for row in rows if "effect" in row]
+    assert len({row["line"] for row in drawn}) == 3
+    assert all(row["low"] < row["effect"] < row["high"] for row in drawn)
     explored = Opened(runs, BELIEVE, study="a-search", paper="wu2017/table-2")
     assert "Nothing is confirmed" in explored.text
-    assert "our gains are only described" in explored.text or "was not tried" in explored.text
+    assert "our gains are only described, and none is tested: asha stops trials by their scores" in explored.text
+    frames = study_frames(runs / "a-search")
+    dev, test = (f"{100 * frames.trials.loc[frames.base, split]:.2f}" for split in ("dev", "test"))
+    assert f"shortcut block 94.74 94.95 base {dev} base {test} {frames.base} " in explored.text
     assert "±: half" not in explored.text
     (rungs,) = [chart for title, chart in explored.charts.items() if "have a rank correlation of" in title]
     same = [row for row in rungs.rows[0] if row["one"] == row["other"]]

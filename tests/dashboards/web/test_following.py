@@ -90,8 +90,8 @@ def test_the_trials_of_an_interrupted_study_wait_until_they_are_started_again(tm
     again = [*lost, Resumed(time=now + 9, code_version="test"), Started(time=now + 9, trial=training[0])]
     killed = [*events, Resumed(time=now + 9, code_version="test")]
     counts = dict[str, tuple[int, int]]()
-    for name, happened in {"lost": lost, "again": again, "killed": killed}.items():
-        levels = Followed(write(tmp_path / name, happened)).look().levels
+    for name, told in {"lost": lost, "again": again, "killed": killed}.items():
+        levels = Followed(write(tmp_path / name, told)).look().levels
         running, waiting = (sum(level.counts[state] for level in levels) for state in ("running", "waiting"))
         counts[name] = running, waiting
     assert counts == {"lost": (0, 2), "again": (1, 1), "killed": (0, 2)}

@@ -28,7 +28,7 @@ from skipstack.dashboards.web.trial_page import _seen
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.study_frames import study_frames
-from skipstack.search.ledger.events import Ended, Event, Placed, Reason, Reported, Started, Usage, Used
+from skipstack.search.ledger.events import Ended, Event, Interrupted, Placed, Reason, Reported, Started, Usage, Used
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.spaces.space import Space
@@ -130,6 +130,15 @@ def test_a_study_that_runs_is_updated_section_by_section_and_no_form_is(tmp_path
     assert said(path).startswith("Not finished, no verdict yet: ")
     forms = {key for key, each in sections.items() if "<input" in section_html(view(path), each)}
     assert forms == {"chosen"}
+
+
+def test_an_interrupted_study_names_the_command_that_resumes_it_and_no_time_is_left(tmp_path: Path) -> None:
+    path = write(tmp_path / "begun", [*BEGUN, Interrupted(time=BEGUN[-1].time)])
+    text = said(path)
+    assert "The study was interrupted: skipstack resume begun resumes it." in re.sub("</?code>", "", said_html(path))
+    assert "Interrupted. The last event was recorded" in text
+    assert not {"Training now", "The next hour"} & set(re.findall("<h2>(.*?)</h2>", said_html(path)))
+    assert "time left" not in text
 
 
 def test_sections_of_a_study_that_is_over_stay_as_they_are(tmp_path: Path) -> None:
