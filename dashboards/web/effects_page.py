@@ -9,6 +9,7 @@ from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import objective_charts, search_chart
 from skipstack.dashboards.web.downloads import whole_report
 from skipstack.dashboards.web.elements import charts, empty, link, report, sentence, verdict
+from skipstack.dashboards.web.page_names import BELIEVE
 from skipstack.dashboards.web.section import Element, Section
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_filters import Chosen, alike, chosen_of, filters
@@ -34,8 +35,10 @@ def effects_page(view: View) -> Sequence[Section]:
         return [Section("verdict", lambda: [verdict(of.verdict), empty(few)])]
     *_, asked = (VALUES, *view.chosen("question", QUESTIONS, "question"))
     chosen = chosen_of(view, seen)
+    intervals = f"<p>{link(view.to(BELIEVE), 'The interval of each change')}</p>"
+    confirmed = [intervals] if of.frames.confirms else []
     return [
-        Section("verdict", lambda: [verdict(of.verdict, of.answers), _questions(view, asked)]),
+        Section("verdict", lambda: [verdict(of.verdict, of.answers), *confirmed, _questions(view, asked)]),
         Section("filters", lambda: [filters(view, seen, chosen)]),
         Section("charts", lambda: charts(QUESTIONS[asked](seen, chosen))),
         *([Section("trials", lambda: [trials_table(view, seen, chosen.trials)])] if asked == TRIALS else []),

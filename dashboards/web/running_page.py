@@ -240,7 +240,10 @@ def _now(standing: StudyNow) -> Iterator[Element]:
 
 def _rungs(levels: tuple[RungCounts, ...]) -> tuple[list[str], list[list[str]]]:
     states = list(dict.fromkeys(state for level in levels for state, count in level.counts.items() if count))
-    rows = [[reached(level), *(f"{level.counts[state] or ''}" for state in states)] for level in levels]
+    rows = [
+        [reached(level), *(f"{level.counts[state]:,}" if level.counts[state] else "" for state in states)]
+        for level in levels
+    ]
     return ["reached", *map(reason_in_words, states)], rows
 
 
