@@ -63,16 +63,16 @@ def parallel_coordinates(
     )
     y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
     scale = alt.Scale(domain=[0, 1], range=[WORST, BEST])
+    between = alt.expr(f"width / {len(order)} - 6")  # from an axis to the next, also on a narrow page
+    label = {"align": "left", "dx": 4, "fontSize": 12, "limit": between}
     layers = [
         alt.Chart(data(marks)).mark_rule(color=LINE).encode(x=x),
         alt.Chart(data(rows))
         .mark_line(strokeWidth=1.2, opacity=0.7)
         .encode(x=x, y=y, detail="trial:N", color=alt.Color("rank:Q", scale=scale, legend=None)),
         alt.Chart(data(rows[rows["trial"] == drawn.index[-1]])).mark_line(strokeWidth=2.5, color=INK).encode(x=x, y=y),
-        alt.Chart(data(marks))
-        .mark_text(align="left", dx=4, fontSize=12, stroke="#ffffff", strokeWidth=3)
-        .encode(x=x, y=y, text="text:N"),
-        alt.Chart(data(marks)).mark_text(align="left", dx=4, fontSize=12).encode(x=x, y=y, text="text:N"),
+        alt.Chart(data(marks)).mark_text(stroke="#ffffff", strokeWidth=3, **label).encode(x=x, y=y, text="text:N"),
+        alt.Chart(data(marks)).mark_text(**label).encode(x=x, y=y, text="text:N"),
     ]
     lost = len(trials) - len(known)
     return finished(

@@ -164,7 +164,7 @@ def _lines(box: str, row: Row) -> str:
     """The two table rows of a study: the first has its cells, the second its verdict."""
     name, *others = (f"{_side(column)}>{row.get(column, (None, NONE))[1]}" for column in COLUMNS)
     cells = f'<th scope="row"{name}</th>' + "".join(f"<td{each}</td>" for each in others)
-    below = f'<td class="left pale" colspan="{len(COLUMNS)}">{row["verdict"][1]}</td>'
+    below = f'<td class="left pale" colspan="{len(COLUMNS)}"><span>{row["verdict"][1]}</span></td>'
     return f'<tr><td rowspan="2">{box}</td>{cells}</tr><tr>{below}</tr>'
 
 
