@@ -15,10 +15,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import NamedCorpus
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import is_finished, last_ablation, read_study
 from tests.pages import ROOT
+from tests.results import windows
 from tests.results.earlier import earlier_pages, stamped
 from tests.results.inspected import Inspected, inspect
 from tests.results.kept import Kept, keep
@@ -72,6 +74,9 @@ def digest(source: Source, study: str) -> str:
 def run(source: Source, study: str, folder: Path) -> None:
     """Run the commands that make a study, each that was not run yet; what was interrupted is resumed first."""
     folder.mkdir(parents=True, exist_ok=True)
+    for name, corpus in source.windows.items():
+        if not (folder / name).exists():
+            windows.write(NamedCorpus(name=corpus), folder / name)
     path = folder / study
     for number, arguments in enumerate(source.commands(study)):
         if path.exists() and (not is_finished(path) or _may_go_on(path)):

@@ -2,12 +2,13 @@
 decision reaches (gui2019 Figures 6 and 4).
 
 A source asks for it under ``inspected``, for trials by name. Each is exported, and `skipstack inspect` is run on its
-texts. What is kept is a table, in which texts that say the same are one row with their number.
+texts. What is kept is a table, in which texts that say the same are one row with their number, and beside it how the
+gradient spreads over the first steps.
 """
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,19 +35,22 @@ def inspect(study: Path, names: Sequence[str], data_dir: Path | None = None) -> 
     figures = StudyFigures(study)
     corpus = figures.base.data.corpus
     test = open_source(corpus, data_dir=data_dir, folder=study).read()["test"][:TEXTS]
-    texts, norms = Counter[Kind](), defaultdict[Kind, float](float)
+    texts, norms, shares = Counter[Kind](), defaultdict[Kind, float](float), dict[str, list[float]]()
     for name in names:
-        for kind, norm in _steps(name, _inspected(study, figures[name].trial.number, [text.words for text in test])):
+        found = _inspected(study, figures[name].trial.number, [text.words for text in test])
+        for kind, norm in _steps(name, found["sentences"]):
             texts[kind] += 1
             norms[kind] += norm
+        (shares[name],) = (each["shares"] for each in found["layers"] if each["direction"] == "forward")
     order = sorted(texts, key=lambda kind: (names.index(kind[0]), kind))
     rows = [(*kind, texts[kind], round(norms[kind] / texts[kind], 6)) for kind in order]
     table = pd.DataFrame(rows, columns=["trial", "layer", "word", "before", "back", "texts", "norm"])
+    table.attrs["shares"] = shares
     return table.to_parquet(index=False)
 
 
-def _inspected(study: Path, trial: int, texts: Sequence[Sequence[str]]) -> list[Any]:
-    """What `skipstack inspect` says of each text."""
+def _inspected(study: Path, trial: int, texts: Sequence[Sequence[str]]) -> Any:
+    """What `skipstack inspect` says of texts."""
     with TemporaryDirectory() as folder:
         bundle, lines = Path(folder) / "bundle", Path(folder) / "texts.txt"
         lines.write_text("".join(f"{' '.join(words)}\n" for words in texts))
@@ -56,8 +60,7 @@ def _inspected(study: Path, trial: int, texts: Sequence[Sequence[str]]) -> list[
         ):
             answer = typed(*command)
             assert answer.code == 0, answer
-        found: list[Any] = json.loads(answer.out)["sentences"]
-        return found
+        return json.loads(answer.out)
 
 
 def _steps(name: str, sentences: Sequence[Any]) -> Iterator[tuple[Kind, float]]:
@@ -94,12 +97,19 @@ class Inspected:
 
     def norms(self, *befores: int) -> str:
         """Those of all trials, as a table."""
-        rows = tuple(
-            TableRow(names=(name,), cells=tuple(Cell(self.norm(name, before).text) for before in befores), label=name)
-            for name in self.trials
-        )
-        columns = tuple(Column(f"{before} before") for before in befores)
-        return as_markdown(Page("", ((Table(names=("network",), columns=columns, rows=rows),),)))
+        headings = [f"{before} before" for before in befores]
+        return self._table(headings, lambda name: [self.norm(name, before) for before in befores])
+
+    def share(self, trial: str, step: int) -> Figure:
+        """The share of a step, 1 for the first, in the gradient of the layer that reads forward: the mean norm over the
+        texts that have the step, in percent of the sum of these means over all steps.
+        """
+        share = 100 * self.steps.attrs["shares"][trial][step - 1]
+        return Figure(share, f"{share:.3g}")
+
+    def shares(self, *steps: int) -> str:
+        """Those of all trials, as a table."""
+        return self._table([f"step {step}" for step in steps], lambda name: [self.share(name, step) for step in steps])
 
     def read(self, trial: str, back: int) -> Figure:
         """In how many percent of the steps the state so many steps back is read."""
@@ -115,3 +125,12 @@ class Inspected:
         right = rows["back"] == length - 1 - rows["word"].astype(int)
         share = 100 * float(rows["texts"][right].sum() / rows["texts"].sum())
         return Figure(share, f"{share:.1f}")
+
+    def _table(self, headings: Sequence[str], figures: Callable[[str], Sequence[Figure]]) -> str:
+        """A row for each trial."""
+        rows = tuple(
+            TableRow(names=(name,), cells=tuple(Cell(figure.text) for figure in figures(name)), label=name)
+            for name in self.trials
+        )
+        columns = tuple(map(Column, headings))
+        return as_markdown(Page("", ((Table(names=("network",), columns=columns, rows=rows),),)))

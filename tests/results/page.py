@@ -173,7 +173,9 @@ def _link(source: Source) -> str:
 
 
 def _commands(source: Source) -> str:
-    return "\n".join(line for study in source.studies for each in source.commands(study) for line in shown(each))
+    written = [f"    python -m tests.results.windows {corpus} {name}" for name, corpus in source.windows.items()]
+    commands = [line for study in source.studies for each in source.commands(study) for line in shown(each)]
+    return "\n".join([*written, *commands])
 
 
 def shown(arguments: tuple[str, ...]) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """The source of a page of results (``docs/results/sources/NAME.md``): which studies it is about, and what it says.
 
 Its head, in YAML between two lines ``---``, has for each study the commands that make it, without ``skipstack`` and
-without the study's folder; under ``inspected`` the trials whose networks are watched; and under ``sized`` the studies
-whose networks and epochs are counted. Below stands the page, as a template of Jinja: what stands in ``{{ … }}`` is
-taken from the studies (``tests/results/page.py``), and a sentence between ``{% claim CONDITION %}`` and
-``{% endclaim %}`` must hold.
+without the study's folder; under ``inspected`` the trials whose networks are watched; under ``sized`` the studies whose
+networks and epochs are counted; and under ``windows`` the folders of vectors of tokens that studies read, each with a
+named corpus. Below stands the page, as a template of Jinja: what stands in ``{{ … }}`` is taken from the studies
+(``tests/results/page.py``), and a sentence between ``{% claim CONDITION %}`` and ``{% endclaim %}`` must hold.
 """
 
 import re
@@ -42,7 +42,8 @@ class Source:
     """A page's ``name``, the commands of its studies by name, its template, and the folder of the pages.
 
     ``inspected``: of a study, the trials whose networks are watched on texts of test (``inspected.py``). ``sized``: the
-    studies of which the page says how large networks and epochs are (``sized.py``).
+    studies of which the page says how large networks and epochs are (``sized.py``). ``windows``: for each folder of
+    vectors of tokens, the corpus of these tokens (``windows.py``).
     """
 
     name: str
@@ -50,6 +51,7 @@ class Source:
     template: str
     inspected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sized: tuple[str, ...] = ()
+    windows: Mapping[str, str] = field(default_factory=dict)
     folder: Path = RESULTS
 
     @property
@@ -111,6 +113,7 @@ def read_source(path: Path) -> Source:
         template=template,
         inspected=inspected,
         sized=sized,
+        windows=head.get("windows", {}),
         folder=path.parents[1],
     )
 

@@ -17,6 +17,9 @@ from scipy.stats import sem
 from scipy.stats import t as t_distribution
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.formats.token_vectors import read_token_vectors
 from skipstack.search.analysis.confirmation.differences import difference_table
 from skipstack.search.ledger import events as ledger_events
 from skipstack.search.study.config import StudyConfig
@@ -27,6 +30,7 @@ from skipstack.spaces.space import Space
 from tests.benchmarks.schedulers.recording import as_one_file
 from tests.pages import ROOT
 from tests.results import __main__ as results
+from tests.results import windows
 from tests.results.coverage import coverage
 from tests.results.earlier import earlier_pages, stamped
 from tests.results.figures import StudyFigures
@@ -257,7 +261,7 @@ def test_a_gain_that_stands_beside_several_tables_is_counted_once() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_every_page_of_scores_says_what_is_reached_without_a_network(path: Path) -> None:
-    assert "Without a network, on test: the " in path.read_text() or path.stem == "gui2019-gradients"
+    assert "Without a network, on test: the " in path.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -338,6 +342,22 @@ def test_what_networks_do_is_counted_over_texts(tmp_path: Path) -> None:
     assert "| skip | 100.0 |" in seen.norms(0)
 
 
+def test_a_vector_of_a_token_tells_the_words_around_it_and_no_more(tmp_path: Path) -> None:
+    words = [*"aBabababab", "", *"abab", ""]
+    (tmp_path / "text.tsv").write_text("".join(f"{word}\tN\n" if word else "\n" for word in words))
+    files = dict.fromkeys(SPLITS, str(tmp_path / "text.tsv"))
+    columns = DataConfig.model_validate({"corpus": {"kind": "columns", "word": 0, "tag": 1, **files}}).corpus
+    windows.write(columns, tmp_path / "windows")
+    lengths = dict.fromkeys(SPLITS, np.array([10, 4]))
+    first = read_token_vectors(tmp_path / "windows", lengths).values["train"]
+    assert np.array_equal(first[3], first[5])  # three words before and three behind are the same
+    assert not np.array_equal(first[2], first[4])  # the sentence begins two words before
+    assert np.array_equal(first[[0, 9]], first[[10, 13]])  # so are their ends
+    assert len({vector.tobytes() for vector in first}) == 10
+    assert np.square(first[3:7]).mean() == pytest.approx(1, rel=0.3)
+    assert np.square(first[[0, 9]]).mean() == pytest.approx(4 / 7, rel=0.3)
+
+
 @pytest.mark.slow
 def test_the_networks_that_a_source_names_are_watched(tmp_path: Path) -> None:
     source = made_in(tmp_path, DIGITS)
@@ -347,6 +367,9 @@ def test_the_networks_that_a_source_names_are_watched(tmp_path: Path) -> None:
     of_each = steps.groupby(["trial", "before"])["texts"].sum()
     assert of_each.to_dict() == {(name, before): 20 for name in ("LSTM", "lambda 1") for before in range(11)}
     assert set(steps[steps["trial"] == "LSTM"]["back"]) == {0}
+    watched = Inspected(source.watched("digits"))
+    assert sum(watched.share("LSTM", step).value for step in range(1, 12)) == pytest.approx(100)
+    assert f"| LSTM | {watched.share('LSTM', 11)} |" in watched.shares(11)
     assert set(steps[steps["trial"] == "lambda 1"]["back"]) <= set(range(1, 11))
     # 4 gates of 8 units from 10 digits, 8 units and a constant; the 9 labels that 40 texts have, from 8 and a constant.
     updates, parameters = 1, 4 * 8 * (10 + 8 + 1) + 9 * (8 + 1)
