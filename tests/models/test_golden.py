@@ -1,4 +1,5 @@
-"""Golden curves: the loss of the first 20 steps of every preset's base, made small, as it was when last agreed upon.
+"""Golden curves: the loss of the first 20 steps of every preset's base, and of networks of pieces that no base has, all
+made small, as it was when last agreed upon.
 
 A change that is meant to leave the networks alone leaves the curves alone. One that is meant to change them writes
 them anew, to be looked at in the diff:
@@ -13,14 +14,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.corpora.synthetic.numbers import NumbersCorpus
 from skipstack.data.store.prepared import prepare
-from skipstack.data.store.stored import open_store
+from skipstack.data.store.stored import StoredCorpus, open_store
+from skipstack.data.store.token_vectors import store_token_vectors
+from skipstack.data.store.vectors import open_vectors
 from skipstack.data.store.writing import store
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.layers.lanes import Lane
@@ -46,6 +51,28 @@ LARGEST = {
 }
 GRAMMAR, NUMBERS = GrammarCorpus(train=40, dev=5, test=5), NumbersCorpus(train=40, dev=5, test=5)
 """The grammar stands for every preset's corpus but numbers: curves need no data. No cut-off falls on its tags."""
+VECTORS = {"data.vectors": {"kind": "tokens", "path": "vectors"}, "model.embedder.vector_size": 8}
+PIECES: dict[str, tuple[str, dict[str, Any]]] = {
+    "GRU layers, residual, layer normalisation": (
+        "tagger",
+        {
+            "model.stack": {"depth": 3, "cell": "gru", "residual": True, "normalisation": "layer", "dropout": 0.5},
+            "training.optimiser": {"kind": "adamw", "learning_rate": 0.003},
+            "training.schedule": {"kind": "cosine", "warmup": 0.5},
+        },
+    ),
+    "shortcuts, residual, RMS normalisation": (
+        "wu2017/default",
+        {"model.stack.residual": True, "model.stack.normalisation": "rms", "model.stack.join": "each_layer"},
+    ),
+    "both_gated, updated": (
+        "wu2017/default",
+        {"model.stack.shortcut": {"topology": "both_gated", "cell_output": "updated"}, "model.initial_scale": 1.0},
+    ),
+    "vectors of tokens beside words": ("tagger", {**VECTORS, "model.embedder.window": 3}),
+    "vectors of tokens alone": ("tagger", {**VECTORS, "model.embedder.word_size": 0, "model.embedder.spelling": None}),
+}
+"""Networks of pieces that no preset's base has, by name: a preset, and what is set in it."""
 TREES = GrammarCorpus(tags="heads", train=40, dev=5, test=5)
 """The same for parsers."""
 
@@ -72,16 +99,18 @@ def _corpus(config: TrialConfig) -> GrammarCorpus | NumbersCorpus:
 
 
 def training(
-    preset: str, folder: Path, precision: str = "float64", device: str = "cpu", graphs: Graphs | None = None
+    name: str, folder: Path, precision: str = "float64", device: str = "cpu", graphs: Graphs | None = None
 ) -> Training:
-    """Of a preset's base, made small, before its first step."""
-    config = small(load_study(preset)[0].space.base, precision)
+    """Of a preset's base, or of a network of ``PIECES``, made small, before its first step."""
+    preset, overrides = PIECES.get(name, (name, {}))
+    config = small(load_study(preset, overrides=overrides)[0].space.base, precision)
     corpus = _corpus(config)
     stored = open_store(store(corpus, root=folder, data_dir=None, folder=folder))
+    vectors = None if config.data.vectors is None else _vectors(stored, folder)
     return Training(
         model=config.model,
         training=config.training,
-        corpus=prepare(stored, DataConfig(vocabulary=config.data.vocabulary), LONGEST_AFFIX),
+        corpus=prepare(stored, DataConfig(vocabulary=config.data.vocabulary), LONGEST_AFFIX, vectors),
         lanes=[Lane(seed=seed) for seed in LANES],
         order_seed=0,
         device=torch.device(device),
@@ -89,9 +118,17 @@ def training(
     )
 
 
-def curve(preset: str, folder: Path) -> list[list[float]]:
+def _vectors(stored: StoredCorpus, folder: Path) -> Any:
+    """A vector of random numbers for each token."""
+    random = np.random.default_rng(0)
+    values = {name: random.standard_normal((len(split.forms_N), 8)) for name, split in stored.splits.items()}
+    save_file(values, folder / "vectors.safetensors")
+    return open_vectors(store_token_vectors(folder / "vectors.safetensors", stored, root=folder))
+
+
+def curve(name: str, folder: Path) -> list[list[float]]:
     """The mean loss a tag before each step, lane by lane."""
-    run = training(preset, folder)
+    run = training(name, folder)
     run.pretrain()
     run.model.train()
     losses = [run.step(batch) for batch in islice(_batches(run), STEPS)]
@@ -104,23 +141,23 @@ def _batches(run: Training) -> Iterator[Any]:
 
 
 @pytest.mark.first(9)
-@pytest.mark.parametrize("preset", presets())
-def test_the_first_steps_of_every_presets_base_are_as_agreed(preset: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [*PIECES, *presets()])
+def test_the_first_steps_are_as_agreed(name: str, tmp_path: Path) -> None:
     golden = json.loads(CURVES.read_text())
-    assert preset in golden, f"no golden curve of {preset}: write it with `{COMMAND}`"
-    ours, agreed = (torch.tensor(values, dtype=torch.float64) for values in (curve(preset, tmp_path), golden[preset]))
+    assert name in golden, f"no golden curve of {name}: write it with `{COMMAND}`"
+    ours, agreed = (torch.tensor(values, dtype=torch.float64) for values in (curve(name, tmp_path), golden[name]))
     assert ours.shape == agreed.shape == (len(LANES), STEPS)
     moved = ~((ours - agreed).abs() <= TOLERANCE).all(dim=0)  # a loss that is no number has moved
     step = int(moved.int().argmax())
     assert not moved.any(), (
-        f"{preset} trains otherwise than agreed from step {step} on: {ours[:, step].tolist()} in place of "
+        f"{name} trains otherwise than agreed from step {step} on: {ours[:, step].tolist()} in place of "
         f"{agreed[:, step].tolist()}; if that is meant, write the curves anew with `{COMMAND}`"
     )
 
 
-def test_there_is_no_curve_of_a_preset_that_is_gone() -> None:
-    gone = set(json.loads(CURVES.read_text())) - set(presets())
-    assert not gone, f"golden curves of {sorted(gone)}: no such preset; write the curves anew with `{COMMAND}`"
+def test_there_is_no_curve_of_a_network_that_is_gone() -> None:
+    gone = set(json.loads(CURVES.read_text())) - {*PIECES, *presets()}
+    assert not gone, f"golden curves of {sorted(gone)}: no such network; write the curves anew with `{COMMAND}`"
 
 
 def test_a_curve_goes_down_and_its_lanes_differ(tmp_path: Path) -> None:
@@ -130,10 +167,12 @@ def test_a_curve_goes_down_and_its_lanes_differ(tmp_path: Path) -> None:
 
 
 def main() -> None:
-    """Write the curves of all presets."""
-    with TemporaryDirectory() as folder:
-        curves = {preset: curve(preset, Path(folder)) for preset in presets()}
-    lines = [f"{json.dumps(preset)}: {json.dumps(values)}" for preset, values in curves.items()]
+    """Write all curves."""
+    curves = {}
+    for name in (*PIECES, *presets()):
+        with TemporaryDirectory() as folder:
+            curves[name] = curve(name, Path(folder))
+    lines = [f"{json.dumps(name)}: {json.dumps(values)}" for name, values in curves.items()]
     CURVES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"{CURVES}: {len(curves)} curves of {STEPS} steps")
 
