@@ -61,7 +61,7 @@ def brought_along(space: Space, config: Subject, other: Subject, axis: str) -> t
 
     The first phrase names the other axes on which they differ, such as those that the value activates: ``with
     composition 2 and gate none``. Next come the effects that no axis names (``side_effects``). If ``other`` has no
-    value on an axis, or a value outside of its domain, ``config`` is compared with the axis's default
+    value on an axis, or another value that is outside of its domain, ``config`` is compared with the axis's default
     (``Space.usual``).
     """
     ours, theirs = (each.model_dump(mode="json") for each in (config, other))
@@ -70,7 +70,8 @@ def brought_along(space: Space, config: Subject, other: Subject, axis: str) -> t
         if path == axis or not present(ours, path):
             continue
         here, there = read(ours, path), read(theirs, path) if present(theirs, path) else None
-        if canonical_json(here) != canonical_json(there if domain.contains(there) else space.usual(path)):
+        alike = [there] if domain.contains(there) else [there, space.usual(path)]
+        if canonical_json(here) not in map(canonical_json, alike):
             others[path] = f"{short[path]} {short_name(domain, here)}"
     following = (f"with {listed(list(others.values()))}",) if others else ()
     return following + side_effects(config, other, {axis, *others})

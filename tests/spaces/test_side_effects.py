@@ -143,6 +143,13 @@ def test_axes_that_a_value_activates_are_named_with_their_values_and_what_they_b
     assert brought_along(space, deep, plain, "model.stack.dropout") == ()
 
 
+def test_a_field_that_both_have_outside_of_its_axis_is_not_brought_along() -> None:
+    axes = {DEPTH: {"choice": [1, 3, 5]}, "model.stack.dropout": {"choice": [0.1], "when": {DEPTH: [5]}}}
+    base = network(dropout=0.5)
+    space = Space(SpaceConfig.model_validate({"base": base.model_dump(mode="json"), "axes": axes}))
+    assert brought_along(space, space.config({DEPTH: 3}), base, DEPTH) == ()
+
+
 def test_a_change_has_one_name_with_all_that_it_brings() -> None:
     base = network(composition=2)
     axes = {DEPTH: {"choice": [1, 3]}, "model.stack.dropout": {"choice": [0.0]}}
