@@ -31,8 +31,8 @@ def export(
             help="A new folder, or .zip, for the bundle; for several bundles (--best 2, --pareto), their folder."
         ),
     ] = None,
-    best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
-    trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
+    best: Annotated[int | None, number("Export the N best trials. Left out: the best one.", 1)] = None,
+    trial: Annotated[int | None, number("Export one trial, by its number.", 0)] = None,
     register: Annotated[
         str | None, typer.Option(metavar="NAME", help="Also put it into MLflow's model registry, under this name.")
     ] = None,

@@ -109,7 +109,7 @@ def check_corpus(
     of `data.corpus` for this format.
     """
     path = Path(name)
-    if name in named_corpora() or not path.exists():
+    if name in named_corpora() or not (path.exists() or path.suffix):  # no named corpus has a dot in its name
         _check_named(name, data_dir)
     elif path.is_dir() or path.suffix in (".yaml", ".yml"):
         raise UserError(f"{name}: is no corpus (allowed: a named corpus, or a file of one; {_DESCRIBES.format(name)})")

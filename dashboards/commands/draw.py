@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from skipstack.dashboards.commands.options import Scale, Settings
+from skipstack.dashboards.commands.options import Scale, Settings, number
 from skipstack.dashboards.reports.printing import check_name
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.folder import StudyFolder
@@ -24,7 +24,7 @@ def draw(
             "base is drawn).",
         ),
     ],
-    trial: Annotated[int | None, typer.Option(min=0, help="Of a study: draw this trial.")] = None,
+    trial: Annotated[int | None, number("Of a study: draw this trial.", 0)] = None,
     base: Annotated[bool, typer.Option("--base", help="Of a study: draw the config that it varies.")] = False,
     scale: Scale = None,
     settings: Settings = None,

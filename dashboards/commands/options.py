@@ -26,9 +26,16 @@ def whole(text: str) -> int:
         raise typer.BadParameter(f"got {text!r}, not a whole number") from error
 
 
-def number(about: str) -> Any:
-    """The Typer option of a whole number. ``about``: its help."""
-    return typer.Option(help=about, parser=whole, metavar="N")
+def number(about: str, least: int | None = None, most: int | None = None) -> Any:
+    """The Typer option of a whole number from ``least`` to ``most``, if these are given. ``about``: its help."""
+
+    def within(text: str) -> int:
+        value = whole(text)
+        if (least is not None and value < least) or (most is not None and value > most):
+            raise typer.BadParameter(f"got {value}, not {f'{least} or more' if most is None else f'{least} to {most}'}")
+        return value
+
+    return typer.Option(help=about, parser=within, metavar="N")
 
 
 def decimal(text: str) -> float:
@@ -73,9 +80,7 @@ StoreOfStudy = Annotated[
     ),
 ]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
-Port = Annotated[
-    int | None, typer.Option(min=1, max=65535, help="The port; by default the first free one from 8501 on.")
-]
+Port = Annotated[int | None, number("The port; by default the first free one from 8501 on.", 1, 65535)]
 Hosts = Annotated[
     list[str] | None,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import missing_here
 from skipstack.search.study.record.folder import StudyFolder
 
 
@@ -19,7 +19,7 @@ def upgrade(
     """
     found = _upgrades(path) or [one for each in sorted(path.glob("*/")) for one in _upgrades(each)]
     if not found:
-        raise UserError(f"{path}: no study or bundle here (allowed: one, or a folder of several)")
+        raise missing_here(path, "study or bundle", "one, or a folder of several")
     for each, done in found:
         typer.echo(f"{each}: {'; '.join(done()) or 'it is of this version already'}")
 

@@ -31,15 +31,17 @@ class NoGpuError(UserError):
 
 def unknown(kind: str, got: object, allowed: Iterable[object], nearest: str | None = None) -> str:
     """The message for an unknown name: ``unknown KIND 'qick' (nearest: 'quick'; allowed: ...)``. ``got``: the name.
-    ``nearest``: the nearest valid name. None means the allowed name that is most similar, ignoring case, if any is
-    similar.
+    ``nearest``: the nearest valid name. None means the first allowed name that begins with the name received, otherwise
+    the one that is most similar, ignoring case, if any is similar.
     """
     names = [str(name) for name in allowed]
     if not names:
         return f"unknown {kind} {str(got)!r} (there is none)"
     if nearest is None:
-        spelled = {name.lower(): name for name in reversed(names)}
-        nearest = next((spelled[near] for near in get_close_matches(str(got).lower(), spelled, n=1, cutoff=0.4)), None)
+        spelled, typed = {name.lower(): name for name in reversed(names)}, str(got).lower()
+        begun = [name for name in names if typed and name.lower().startswith(typed)]
+        similar = [spelled[near] for near in get_close_matches(typed, spelled, n=1, cutoff=0.4)]
+        nearest = next(iter([*begun, *similar]), None)
     near = "" if nearest is None else f"nearest: {nearest!r}; "
     return f"unknown {kind} {str(got)!r} ({near}allowed: {', '.join(names)})"
 
@@ -58,6 +60,13 @@ def unreadable(path: Path, error: OSError) -> UserError:
         return UserError(message)
     near = nearest_file(path)
     return MissingFileError(f"{message} (nearest: {near})" if near else message)
+
+
+def missing_here(path: Path, what: str, allowed: str) -> UserError:
+    """The error for a path where ``what`` should be. For a path that does not exist, it suggests the nearest one."""
+    near = None if path.exists() else nearest_file(path)
+    nearest = "" if near is None else f"nearest: {path.parent / near}; "
+    return UserError(f"{path}: no {what} here ({nearest}allowed: {allowed})")
 
 
 def nearest_file(path: Path) -> str | None:

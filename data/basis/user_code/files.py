@@ -30,7 +30,7 @@ from typing import Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
-from skipstack.data.basis.errors import UserError, one_line, unknown
+from skipstack.data.basis.errors import UserError, one_line, unknown, unreadable
 from skipstack.data.basis.fields import fields, kinds, literals
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.ordinary_files import content
@@ -117,7 +117,7 @@ def read_code(path: Path, name: str) -> CodeFile:
     try:
         source = content(path)
     except OSError as error:
-        raise UserError(f"code: {path} cannot be read: {error.strerror}") from None
+        raise UserError(f"code: {unreadable(path, error)}") from None
     return load_source(source, name, path).model_copy(update={"name": name})
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Final, NoReturn
 
 from skipstack.data.basis.disk_errors import disk_trouble
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, missing_here, unknown
 from skipstack.search.study.record.folder import StudyFolder
 
 MOST_PACKED: Final = 200
@@ -34,7 +34,7 @@ def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
         elif path.is_file() and zipfile.is_zipfile(path):
             yield ArchiveSource(path)
         else:
-            raise UserError(f"{path}: no bundle here (allowed: {WHOLE_BUNDLE})")
+            raise missing_here(path, "bundle", WHOLE_BUNDLE)
 
 
 @contextmanager

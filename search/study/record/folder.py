@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from skipstack.data.basis.atomic_files import atomic_folder, fsync_path, refused_where_unwritable
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, missing_here
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -95,7 +95,7 @@ class StudyFolder:
         """Return the folder of an existing study. Raises UserError if there is no study at ``path``."""
         folder = cls(path)
         if not folder.ledger.is_dir():
-            raise UserError(f"{path}: no study here (allowed: a folder that `skipstack search --out` made)")
+            raise missing_here(path, "study", "a folder that `skipstack search --out` made")
         return folder
 
 

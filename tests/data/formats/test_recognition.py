@@ -87,6 +87,7 @@ def test_data_check_prints_a_line_and_the_options(tmp_path: Path) -> None:
     assert fits == "40 spans cannot be expressed by tags of tokens: refused without misfits: fit"
     assert "misfits: fit" in options
     assert "is no corpus" in refusal("data", "check", tmp_path)
+    assert "No such file or directory (nearest: all.jsonl)" in refusal("data", "check", tmp_path / "al.jsonl")
 
 
 @pytest.mark.slow
