@@ -103,7 +103,7 @@ def _block(block: Block, caption: str, address: AddressOf | None) -> Iterator[st
             pass
         case Listing():
             yield "<ul>"
-            yield from (f"<li>{_code(item, code=block.code)}</li>" for item in block.items)
+            yield from (f"<li>{_code(item, code=True) if block.code else with_code(item)}</li>" for item in block.items)
             yield "</ul>"
         case Table():
             # A table wider than the page scrolls sideways, also by keyboard.

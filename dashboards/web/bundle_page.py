@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FIELD: Final = """\
 form { display: flex; flex-wrap: wrap; gap: 0.6rem; align-items: end; } label { flex: 0 1 32rem; }
 input { display: block; width: 100%; box-sizing: border-box; } input, button { font: inherit; padding: 0.25rem 0.5rem; }
-pre { overflow: auto; background: var(--band); padding: 0.8rem; }
+pre { overflow: auto; max-width: 45rem; background: var(--band); padding: 0.8rem; tab-size: 20; }
 """
 """The CSS of the field and of the predictions. It follows the CSS of all pages."""
 

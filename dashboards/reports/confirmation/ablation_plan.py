@@ -83,8 +83,13 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     unit = "points" if measure.in_points else f"of {measure.label}"
     others = " at once, the others without effect" if found.questions > 1 else ""
     asked = f"{counted(found.questions, 'question')}{others}; {counted(found.sentences, 'test sentence')}"
-    if found.smallest is None:
+    if found.smallest is None or found.as_searched is None:
         yield "one seed can detect no gain, since it does not show how much seeds vary"
+    elif measure.in_points and measure.factor * found.as_searched >= 100:  # more than a measure in points can gain
+        yield (
+            f"no possible gain or loss gets a mark in {POWER:.0%} of cases with {counted(expected.seeds, 'seed')}, if "
+            f"scores vary as in the search ({asked})"
+        )
     else:
         yield (
             f"the smallest gain or loss that gets a mark in {POWER:.0%} of cases with "

@@ -123,8 +123,8 @@ def _limits(bundle: Bundle) -> Iterator[str]:
     yield ""
     yield "- The figures hold for text like that of the corpus; on other text nothing was measured."
     known = f"{len(bundle.vocabulary.words):,} {_read(bundle)}"
-    yield f"- It knows {known}; all others are one unknown to it, but for their spelling where that is read."
-    yield f"- It says nothing but its {len(bundle.tags):,} labels (`tags.json`), and never that it does not know."
+    yield f"- It knows {known}. All others are alike to it, except for their spelling if it reads that."
+    yield f"- It always predicts one of its {len(bundle.tags):,} labels (`tags.json`), and never says how sure it is."
     if bundle.provenance["trained_on"] != "train":
         yield "- The labels are those of train: sentences of dev with another one were left out."
     if (longest := bundle.config.data.longest) is not None:

@@ -200,7 +200,7 @@ def test_the_page_shows_the_model_card_and_tries_a_text_literally(tagger: Path) 
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert "form-action 'self'" in answer.headers["content-security-policy"]
     assert answer.text.count("small, trial 2</h1>") == 1
-    assert "<h2>Limits</h2>\n<ul>\n<li>&lt;b&gt;one&lt;/b&gt;</li>" in answer.text
+    assert "<h2>Limits</h2>\n<ul>\n<li>&lt;b&gt;one&lt;/b&gt;</li>\n<li><code>two</code></li>" in answer.text
     assert "<p>Task: tagging. Two lines.</p>" in answer.text
     typed_in = "cats <script>alert(1)</script>"
     shown = tried(application, typed_in)
