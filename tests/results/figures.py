@@ -33,6 +33,7 @@ from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.spaces.trial import TrialConfig
 from tests.command_line import typed
 from tests.results.kept import release
@@ -185,6 +186,53 @@ class RowFigures:
         return Figure(self.measure.factor * value, text, *_ends(low, high, self.measure.factor))
 
 
+def only_row(rows: Sequence[RowFigures], name: str, of: str = "") -> RowFigures:
+    """The only one of the ``rows`` that is called so; ``of``: under this heading. What it brings along, in brackets,
+    need not be named.
+    """
+    found = [
+        each
+        for each in rows
+        if f"{each.numbers['row']} (".startswith(f"{name} (") and of in (each.numbers["section"], "")
+    ]
+    if len(found) != 1:
+        allowed = ", ".join(f"{each.numbers['section']}: {each.numbers['row']}" for each in rows)
+        raise UserError(f"got {len(found)} rows {name!r} (allowed: one of {allowed})")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class AblationFigures:
+    """An ablation of a study, with the searches that tuned its rows and with all rounds of its seeds."""
+
+    record: StudyRecord
+    rows: Sequence[RowFigures]
+
+    def row(self, name: str, of: str = "") -> RowFigures:
+        """The row called so (``only_row``)."""
+        return only_row(self.rows, name, of)
+
+    @property
+    def tuning(self) -> Figure:
+        """The minutes of training and evaluation in which its rows were tuned again."""
+        return _minutes(self.record.arms)
+
+    @property
+    def comparison(self) -> Figure:
+        """The minutes of training and evaluation of the rows that are compared."""
+        return _minutes([self.record])
+
+    @property
+    def seeds(self) -> list[int]:
+        """The numbers of seeds of its rows' trials, in ascending order."""
+        return sorted(len(trial.seeds) for trial in self.record.trials.values())
+
+
+def _minutes(records: Sequence[StudyRecord]) -> Figure:
+    minutes = sum(trial.seconds for record in records for trial in record.trials.values()) / 60
+    return Figure(minutes, f"{minutes:.0f}")
+
+
 def _ends(low: Any, high: Any, factor: float) -> tuple[float, ...]:
     """The ends of an interval of scores or gains, as they are printed."""
     return () if low is None or high is None else tuple(sorted((factor * low, factor * high)))
@@ -218,18 +266,13 @@ class StudyFigures:
         return Figure.gain(found.value, found.low, found.high, self.record.measure)
 
     def row(self, name: str, of: str = "") -> RowFigures:
-        """The row called so of its confirmed tables, those of ablations included; ``of``: under this heading. What it
-        brings along, in brackets, need not be named.
-        """
-        rows = [
-            each
-            for each in self._rows
-            if f"{each.numbers['row']} (".startswith(f"{name} (") and of in (each.numbers["section"], "")
-        ]
-        if len(rows) != 1:
-            allowed = ", ".join(f"{each.numbers['section']}: {each.numbers['row']}" for each in self._rows)
-            raise UserError(f"got {len(rows)} rows {name!r} (allowed: one of {allowed})")
-        return rows[0]
+        """The row called so of its confirmed tables, those of ablations included (``only_row``)."""
+        return only_row([row for rows in self._tables.values() for row in rows], name, of)
+
+    def ablation(self, place: int) -> AblationFigures:
+        """One of its ablations, which count from 1 in the order of their commands."""
+        number, whole = list(whole_ablations(self.record).items())[place - 1]
+        return AblationFigures(whole, self._tables[number])
 
     def against(self, table: str) -> dict[str, RowFigures]:
         """The rows of its comparison with a paper's table that it has, by their names. If the test set is the paper's
@@ -306,9 +349,10 @@ class StudyFigures:
         return as_markdown(Page("", ((Table(names=(heading,), columns=columns, rows=rows),),)))
 
     @cached_property
-    def _rows(self) -> list[RowFigures]:
+    def _tables(self) -> dict[int | None, list[RowFigures]]:
+        """The rows of its confirmed tables by the number of their ablation; of its own table, None."""
         tables = [each for each in confirmed_tables(self.record) if each[1].confirmed]
-        return [self._row(record, row) for record, table in tables for row in table.rows]
+        return {table.ablation: [self._row(record, row) for row in table.rows] for record, table in tables}
 
     def _row(self, record: StudyRecord, row: ConfirmedRow) -> RowFigures:
         trial = None if row.own is None else self._trial(record, row.own)

@@ -302,6 +302,15 @@ def test_on_the_papers_test_set_a_page_compares_by_seeds_alone(kept: Callable[[s
     assert not found.holds(93.61)
 
 
+def test_an_ablation_has_its_rows_and_its_cost(kept: Callable[[str, str], StudyFigures]) -> None:
+    tagger = kept("tagger-wsj", "tagger")
+    ablation, own = tagger.ablation(1), tagger.record.ablations[1]
+    assert ablation.row("winner").gain == tagger.row("winner").gain
+    assert ablation.seeds == [5, 5]
+    assert ablation.tuning.value == 0
+    assert ablation.comparison.value == pytest.approx(sum(trial.seconds for trial in own.trials.values()) / 60)
+
+
 @pytest.mark.corpus
 @pytest.mark.parametrize("source", [source for source in SOURCES if source.sized], ids=lambda source: source.name)
 def test_the_kept_sizes_are_those_of_the_corpora(source: Source, data_dir: Path) -> None:
