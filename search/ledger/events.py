@@ -20,6 +20,7 @@ from pydantic import (
     JsonValue,
     NonNegativeInt,
     PlainSerializer,
+    PositiveFloat,
     PositiveInt,
     TypeAdapter,
 )
@@ -602,7 +603,9 @@ class AblationPlanned(_Happened):
     version 0.2.0, where the rows give the order of the winners.
 
     ``looks``: the numbers of seeds at which the rows are compared, in ascending order. The last is the largest number
-    of seeds of a row. Empty if the rows are compared once.
+    of seeds of a row. Empty if the rows are compared once. ``spending``: the share of the level at which rows are
+    tested at each look (``search/statistics/sequential.py``). Empty in plans that were made before it was recorded:
+    their shares are in proportion to new seeds, and add up to 1.
 
     ``continues``: the number of the ablation that this one continues, as a further round of seeds. A round has only the
     rows that are not decided, and their references. None if this is not a round.
@@ -622,6 +625,7 @@ class AblationPlanned(_Happened):
     path: bool = False
     winners: tuple[NonNegativeInt, ...] = ()
     looks: tuple[PositiveInt, ...] = ()
+    spending: tuple[PositiveFloat, ...] = ()
     continues: PositiveInt | None = None
     tuning: Tuning | None = None
     arm: NonNegativeInt | None = None

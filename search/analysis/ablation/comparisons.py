@@ -8,10 +8,11 @@ has a reference: the row with which it is compared.
 from dataclasses import dataclass, replace
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import TAKEN_BACK, Label, label, reference, reference_name, row_name
 from skipstack.search.analysis.ablation.rows import changed
 from skipstack.search.analysis.ablation.trained import trained_rows
-from skipstack.search.ledger.events import ListedRow, Role
+from skipstack.search.ledger.events import AblationPlanned, ListedRow, Role
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.side_effects import change_name
@@ -29,6 +30,19 @@ def own_roles(row: ListedRow) -> tuple[Role, ...]:
     if first.kind == "base":
         return (first,)
     return (first, *(role for role in others if (first.kind, role.kind) != ("winner", "alone")))
+
+
+def comparisons_in(planned: AblationPlanned) -> int:
+    """Return the number of different comparisons on a corpus; a comparison that occurs for two winners counts once."""
+    asked = ((row, reference(planned, role)) for row in planned.rows for role in own_roles(row))
+    return len({(canonical_json(row.point), canonical_json(other.point)) for row, other in asked if other is not None})
+
+
+def tests_in(planned: AblationPlanned) -> int:
+    """Return the number of comparisons by which the level is divided: the ablation's own, times ``parts_of`` its place
+    in a family. Testing at 1/n of the level is as strict as testing n times as many comparisons at the whole level.
+    """
+    return comparisons_in(planned) * (parts_of(planned.place) if planned.family else 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,12 +9,14 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.analysis.ablation.comparisons import tests_in
 from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.ablation.other_searches import best_of_others
 from skipstack.search.analysis.ablation.retuning import arms, space_of_arm, tuned_axes, tuned_rows
 from skipstack.search.analysis.ablation.rows import Rows, changed, changed_within, joined_paths, rows, space_of_rows
 from skipstack.search.ledger.events import AblationPlanned, Tuning
-from skipstack.search.statistics.sequential import looks
+from skipstack.search.statistics.multiple_testing import LEVEL
+from skipstack.search.statistics.sequential import looks, spending
 from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.study.record.study_record import StudyRecord
@@ -106,6 +108,9 @@ def experiment(
         family=options.family,
         place=place,
     )
+    if planned.looks:
+        level = LEVEL / max(1, tests_in(planned))
+        planned = planned.model_copy(update={"spending": spending(planned.looks, level)})
     return _made(study, number, config, planned, proposer, options.seeds)
 
 
@@ -171,7 +176,15 @@ def round_after(
     texts = {canonical_json(point) for point in points}
     rows_left = tuple(row for row in whole.plan.rows if canonical_json(row.point) in texts)
     plan = whole.plan.model_copy(
-        update={"time": time, "rows": rows_left, "left_out": (), "path": False, "looks": (), "continues": first}
+        update={
+            "time": time,
+            "rows": rows_left,
+            "left_out": (),
+            "path": False,
+            "looks": (),
+            "spending": (),
+            "continues": first,
+        }
     )
     number = max(record.ablations) + 1
     proposer = ListedConfig(points=tuple(points))

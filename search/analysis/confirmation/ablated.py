@@ -16,6 +16,7 @@ from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Con
 from skipstack.search.ledger.events import AblationPlanned, Role, RoleKind
 from skipstack.search.statistics.estimates import Estimate, mean_over_corpora
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
+from skipstack.search.statistics.sequential import shares
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
@@ -100,6 +101,7 @@ def _row(
         reference=row.trial if taken_back else other,
         is_reference=role.kind == "base",
         looks=planned.looks,
+        spending=planned.spending or shares(planned.looks),
         share=1 / parts_of(planned.place) if planned.family else 1.0,
     )
 

@@ -25,7 +25,7 @@ from skipstack.search.analysis.confirmation.differences import (
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.statistics.power import chances, noise, seeds_needed, smallest_difference
-from skipstack.search.statistics.sequential import sequential_p, shares
+from skipstack.search.statistics.sequential import sequential_p
 from skipstack.search.study.record.trial_record import TrialRecord
 
 
@@ -44,6 +44,7 @@ class RowToConfirm:
     ``same_sentences``: whether both trials are known to be tested on the same sentences, even with different corpus
     paths.
     ``looks``: the numbers of seeds at which the row is compared until it is decided; empty if it is compared once.
+    ``spending``: the share of the level at which it is tested at each look.
     ``share``: the share of the level at which the row's family is tested, below 1 if other ablations share the level.
     """
 
@@ -59,6 +60,7 @@ class RowToConfirm:
     family: str = ""
     same_sentences: bool = False
     looks: tuple[int, ...] = ()
+    spending: tuple[float, ...] = ()
     share: float = 1.0
 
     @property
@@ -198,7 +200,7 @@ def confirm(
 @dataclass(frozen=True, slots=True)
 class _Looked:
     """A row's gain at its looks so far (the numbers of seeds at which it is compared). ``at``: the estimates of the
-    gain. ``shares``: the share of the level that each look spends. ``share``: as in ``RowToConfirm``.
+    gain. ``shares``: the share of the level at which each look tests. ``share``: as in ``RowToConfirm``.
     """
 
     at: tuple[Estimate, ...]
@@ -236,7 +238,7 @@ def _looked(row: RowToConfirm, now: Estimate | None, split: Split) -> _Looked:
         for seeds in row.looks
         if seeds <= once[0].seeds
     )
-    return _Looked(tuple(each for each in at if each is not None), shares(row.looks), row.share)
+    return _Looked(tuple(each for each in at if each is not None), row.spending, row.share)
 
 
 def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:

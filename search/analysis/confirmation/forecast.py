@@ -10,13 +10,10 @@ from typing import Final
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.store.stored import open_store
+from skipstack.search.analysis.ablation.comparisons import comparisons_in, tests_in
 from skipstack.search.analysis.ablation.experiment import Experiment
-from skipstack.search.analysis.ablation.families import parts_of
-from skipstack.search.analysis.ablation.labels import reference
-from skipstack.search.analysis.ablation.trained import TrainedRow
-from skipstack.search.analysis.confirmation.ablated import questions
 from skipstack.search.analysis.confirmation.differences import difference_table
-from skipstack.search.ledger.events import CorpusPrepared, Event, ListedRow
+from skipstack.search.ledger.events import AblationPlanned, CorpusPrepared, Event, ListedRow
 from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.power import Noise, noise, seeds_needed, smallest_difference
 from skipstack.search.statistics.sequential import expected
@@ -135,7 +132,7 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
         why=why,
         tuning=_tuning(record, made),
         scheduler=record.study.search.scheduler.kind,
-        rounds=_rounds(made.plan.looks, _tests(made)) if made.plan.looks else None,
+        rounds=_rounds(made.plan) if made.plan.looks else None,
     )
 
 
@@ -146,11 +143,14 @@ def _tuning(record: StudyRecord, made: Experiment) -> float | None:
     return fmean(taken) * made.plan.tuning.trials * len(made.plan.tuning.arms)
 
 
-def _rounds(looks: tuple[int, ...], tests: int) -> Rounds:
+def _rounds(planned: AblationPlanned) -> Rounds:
+    looks, tests = planned.looks, tests_in(planned)
     alone = Noise(seeds=1.0, sentences=0.0, rest=0.0)
     effect = smallest_difference(alone, seeds=looks[-1], sentences=2, questions=tests)
     idle, detectable = (
-        expected(looks, each, level=LEVEL / tests, experiments=SIMULATED, source=generator(0, "rounds")).seeds
+        expected(
+            looks, planned.spending, each, level=LEVEL / tests, experiments=SIMULATED, source=generator(0, "rounds")
+        ).seeds
         for each in (0.0, effect)
     )
     return Rounds(looks=looks, idle=idle, detectable=detectable)
@@ -256,7 +256,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     if found is None:
         return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
-    tests = _tests(made)
+    tests = tests_in(made.plan)
     smallest, as_searched = (
         smallest_difference(each, seeds=seeds, sentences=sentences, questions=tests) if seeds > 1 else None
         for each in (found, replace(found, degrees=inf))
@@ -266,23 +266,5 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
         as_searched=as_searched,
         needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, questions=tests),
         sentences=sentences if winner.packed is None else winner.packed.sentences,
-        questions=_questions(made),
+        questions=comparisons_in(made.plan),
     ), ""
-
-
-def _tests(made: Experiment) -> int:
-    """Return the number of comparisons by which the level is divided: the ablation's own, times ``parts_of`` its place
-    in a family. Testing at 1/n of the level is as strict as testing n times as many comparisons at the whole level.
-    """
-    return _questions(made) * (parts_of(made.plan.place) if made.plan.family else 1)
-
-
-def _questions(made: Experiment) -> int:
-    """Return the number of different comparisons on a corpus; a comparison that occurs for two winners counts once."""
-    asked = [
-        (row, reference(made.plan, role))
-        for role, row in questions([TrainedRow(each, "", None) for each in made.plan.rows])
-    ]
-    return len(
-        {(canonical_json(each.row.point), canonical_json(other.point)) for each, other in asked if other is not None}
-    )

@@ -17,7 +17,7 @@ from skipstack.search.analysis.confirmation.ablated import compared_rows
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm
 from skipstack.search.analysis.confirmation.designs import split_of
 from skipstack.search.ledger.events import AblationPlanned
-from skipstack.search.statistics.sequential import HOPELESS, chance_of_mark, shares
+from skipstack.search.statistics.sequential import HOPELESS, chance_of_mark
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
 
@@ -111,7 +111,7 @@ def _decided(row: RowToConfirm, result: ConfirmedRow, most: int) -> Decision:
     last = row.looks[-1]
     if gain.seeds >= last:
         return Decision("all seeds", gain.seeds)
-    level = result.level * shares(row.looks)[-1]
+    level = result.level * row.spending[-1]
     value = np.asarray(gain.value)
     chance = float(chance_of_mark(value, gain.parts, seeds=gain.seeds, most=last, level=level))
     further = chance >= HOPELESS and gain.seeds == most

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skipstack.search.statistics.chance import chance, p_value
 from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.power import Noise, seeds_needed
-from skipstack.search.statistics.sequential import expected, looks, shares
+from skipstack.search.statistics.sequential import expected, looks, spending
 
 LOOKS = looks(5, 40)
 ROWS = 7
@@ -72,7 +72,7 @@ class Trained:
 def by_chance(world: Varying, families: int = FAMILIES, *, source: int = 0) -> ByChance:
     """Mark families of rows that differ by chance alone, at all looks."""
     p_KQN = np.concatenate(list(_p_values(world, families, np.random.default_rng(source))), axis=-1)
-    corrected_KQN = p_KQN / np.array(shares(LOOKS))[:, None, None]
+    corrected_KQN = p_KQN / np.array(spending(LOOKS, LEVEL / ROWS))[:, None, None]
 
     def marked(p: NDArray[np.float64]) -> float:
         return float((p.min(axis=(0, 1)) < LEVEL / ROWS).mean())
@@ -98,9 +98,11 @@ def _p_values(world: Varying, families: int, source: np.random.Generator) -> Ite
 def trained(rows: int, experiments: int = EXPERIMENTS, *, source: int = 0) -> Trained:
     """Simulate rows of a family of so many, seeds alone varying."""
     level = LEVEL / rows
+    spent = spending(LOOKS, level)
 
     def simulated(effect: float) -> tuple[float, float]:
-        found = expected(LOOKS, effect, level=level, experiments=experiments, source=np.random.default_rng(source))
+        draws = np.random.default_rng(source)
+        found = expected(LOOKS, spent, effect, level=level, experiments=experiments, source=draws)
         return found.marked, found.seeds
 
     low, high = 0.0, 4.0

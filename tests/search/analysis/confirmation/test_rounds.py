@@ -16,7 +16,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.ablation.experiment import Experiment
 from skipstack.search.analysis.ablation.trained import walked
-from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.analysis.confirmation.ablated import ablated, compared_rows
 from skipstack.search.analysis.confirmation.rounds import decisions, next_part
 from skipstack.search.statistics.sequential import looks
 from skipstack.search.study.record.reading import last_ablation, read_study
@@ -141,11 +141,13 @@ def test_the_path_is_that_of_the_first_round(study: tuple[Path, list[Experiment]
 def test_marks_and_intervals_spend_at_each_look_its_share_of_the_level(study: tuple[Path, list[Experiment]]) -> None:
     """What plain tables say after each round is put together by hand, with the correction of statsmodels."""
     at, found = looks(3, 20), dict[tuple[str, str], list[float]]()
+    spent = study[1][0].plan.spending
+    assert sum(spent) > 1
     for count in range(1, len(study[1]) + 1):
         for row in ablated(after(study, count)).rows:
             if row.gain is not None and row.gain.seeds == at[count - 1]:
                 assert row.gain.p is not None
-                named, share = (row.section, row.label), (at[count - 1] - (0, *at)[count - 1]) / 20
+                named, share = (row.section, row.label), spent[count - 1]
                 found.setdefault(named, []).append(row.gain.p / share)
     by_hand = multipletests([min(1.0, *values) for values in found.values()], method="holm")[1]
     table = [row for row in ablated(whole(study)).rows if row.gain is not None]
@@ -155,6 +157,15 @@ def test_marks_and_intervals_spend_at_each_look_its_share_of_the_level(study: tu
         assert row.marked == (p < 0.05)
         assert row.corrected is not None
         assert row.marked == (not row.corrected[0] <= 0 <= row.corrected[1])
+
+
+def test_a_plan_that_recorded_no_shares_keeps_to_those_that_add_up_to_one(study: tuple[Path, list[Experiment]]) -> None:
+    record = whole(study)
+    assert record.plan is not None
+    at = record.plan.looks
+    record.plan = record.plan.model_copy(update={"spending": ()})
+    shares = [(now - before) / at[-1] for before, now in zip((0, *at), at, strict=False)]
+    assert {row.spending for row in compared_rows(record)} == {tuple(shares)}
 
 
 def test_an_unfinished_round_is_finished_before_another_is_planned(tmp_path: Path) -> None:
