@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from skipstack.data.basis.errors import UserError, undecodable, unknown, unreadable
 from skipstack.data.basis.explain import shown
@@ -157,7 +157,7 @@ def _results(trial: Path) -> list[dict[str, Any]]:
     return [result for _, result in found]
 
 
-def _is_time(value: Any) -> bool:
+def _is_time(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= FARTHEST
 
 
