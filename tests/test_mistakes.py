@@ -134,7 +134,7 @@ SEARCH = "search quickstart --engine serial --trials 1 --epochs 1 --out out "
         ("extend done --point depth=1,depth=3", "--point depth=1,depth=3: depth is given twice (allowed: once)"),
         ("ablate done --corpus atsi", "unknown corpus 'atsi' (nearest: 'atis'; allowed: grammar, "),
         ("export done --to b.tar.gz", "--to b.tar.gz: got a name for .gz (allowed: a folder, or a name that ends in "),
-        ("export done --to b --register a/b", "--register: got 'a/b' (allowed: a name without / and :)"),
+        ("export done --to b --register a/b", "--register: got 'a/b' (allowed: a name without /, : and \")"),
         ("report called --out r.html", "--out r.html: got a name for html, and text to write (allowed: another name, "
          "or --format html)"),
         ("report mlflow:x --tracking-uri sqlite:///none.db", "mlflow:x: the store has no file none.db (allowed: one "),
