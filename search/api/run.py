@@ -24,8 +24,7 @@ from skipstack.data.basis.saying import unsaid
 from skipstack.data.basis.surrogates import half_pair
 from skipstack.data.basis.user_code.files import code_path, load_recorded
 from skipstack.models.ground.kernel_names import named
-from skipstack.search.analysis.ablation.history import AblationHistory
-from skipstack.search.api.ablation import PreparedAblation, prepare_next_part
+from skipstack.search.api.ablation import AblationHistory, PreparedAblation, prepare_next_part
 from skipstack.search.api.opening import extend_study, new_points, open_study
 from skipstack.search.api.options import Execution
 from skipstack.search.api.planning.plan import Meter

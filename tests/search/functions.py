@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.analysis.ablation.options import AblationOptions
-from skipstack.search.api.ablation import prepare_ablation
+from skipstack.search.api.ablation import AblationHistory, prepare_ablation
 from skipstack.search.api.opening import open_study
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study

@@ -25,7 +25,6 @@ from skipstack.dashboards.reports.confirmation.reports import confirmed_tables, 
 from skipstack.dashboards.reports.study_report import study_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json, identity
-from skipstack.search.analysis.ablation import first_events
 from skipstack.search.analysis.ablation.families import place_in_family
 from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.confirmation.figures import confirmed_figures
@@ -33,8 +32,8 @@ from skipstack.search.analysis.confirmation.forecast import forecast
 from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.analysis.verdict.of_study import of_table
+from skipstack.search.api import ablation, run
 from skipstack.search.api import options as run_options
-from skipstack.search.api import run
 from skipstack.search.api.ablation import prepare_ablation
 from skipstack.search.api.options import Execution
 from skipstack.search.execution.workers.reporting import Objective, Report
@@ -355,7 +354,7 @@ def test_an_ablation_that_is_stopped_at_any_moment_ends_as_one_that_is_not(
     study = searched(tmp_path / "searched", planted, draw)
     monkeypatch.setattr(run, "is_installed", lambda name: False)  # MLflow takes seconds to start
     monkeypatch.setattr(run_options, "TrainingWorkers", lambda shared: planted.worker())
-    monkeypatch.setattr(first_events, "prepared", without_files)
+    monkeypatch.setattr(ablation, "prepared", without_files)
     disk = Disk(monkeypatch)
     paths = [Path(shutil.copytree(study.path, tmp_path / name / "study")) for name in ("whole", "stopped")]
     for _ in range(draw.choice([1, 1, 2])):

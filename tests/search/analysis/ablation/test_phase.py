@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.experiment import Experiment
-from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.analysis.ablation.trained import trained_rows, walked
 from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.api.ablation import AblationHistory
 from skipstack.search.ledger.events import Ablated, Event, Finished
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.proposers.config import PathConfig

@@ -9,8 +9,8 @@ import numpy as np
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
-from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.analysis.ablation.options import AblationOptions
+from skipstack.search.api.ablation import AblationHistory
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import Engine, run_study
 from skipstack.search.execution.engines.serial import SerialEngine
