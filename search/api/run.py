@@ -55,7 +55,7 @@ from skipstack.search.publishing.tracking.listeners.delivery import ListenerProc
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.earlier_studies.summaries import summary, tried_first
+from skipstack.search.study.earlier_studies.warm_start import summary, tried_first
 from skipstack.search.study.record.extension import more_hours, shortening
 from skipstack.search.study.record.folder import StudyFolder, new_folder
 from skipstack.search.study.record.reading import (

@@ -299,10 +299,10 @@ class Observed(Brief):
 
     ``trial``: its number in the earlier study. ``point``: its point in this study's space. ``config_identity``: the
     identity of this study's config at that point. ``reason``: ``diverged``, if it diverged; otherwise ``completed`` if
-    it counts as complete in this study (``search/study/record/comparable.py``), else ``stopped``. ``curve``: pairs of
-    an epoch and its score. If seeds race in this study (are trained in groups), it is a single pair: the number of
-    seeds and their score. ``reported``: for a function, the value of each objective besides the score, by name.
-    ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be reused.
+    it counts as complete in this study (``search/study/earlier_studies/reading.py``), else ``stopped``. ``curve``:
+    pairs of an epoch and its score. If seeds race in this study (are trained in groups), it is a single pair: the
+    number of seeds and their score. ``reported``: for a function, the value of each objective besides the score, by
+    name. ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be reused.
     """
 
     trial: NonNegativeInt

@@ -12,7 +12,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.api.simulation.trajectory import Trajectory
 from skipstack.search.ledger.events import Suggested, Suggestion
 from skipstack.search.strategy.schedulers.config import AshaConfig
-from skipstack.search.study.earlier_studies.suggestions import MOST
+from skipstack.search.study.earlier_studies.warm_start import MOST
 from skipstack.spaces.space import Point
 from tests.benchmarks.schedulers.measured import Found
 from tests.benchmarks.schedulers.methods import RECORDINGS, Recorded, ours

@@ -11,7 +11,7 @@ from skipstack.data.health.similarity import similarity
 from skipstack.search.ledger.events import Suggested, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.proposers.tpe import Tpe
-from skipstack.search.study.earlier_studies.summaries import tried_first
+from skipstack.search.study.earlier_studies.warm_start import tried_first
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.spaces.config import Axis

@@ -1,7 +1,8 @@
 """Which trials of other corpora a study begins with."""
 
 from skipstack.search.ledger.events import Suggestion
-from skipstack.search.study.earlier_studies.suggestions import MOST, OF_TRIALS, Candidate, suggestions
+from skipstack.search.study.earlier_studies.reading import Candidate
+from skipstack.search.study.earlier_studies.warm_start import MOST, OF_TRIALS, suggestions
 
 BASE = {"x": 0}
 

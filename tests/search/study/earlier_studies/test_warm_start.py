@@ -18,7 +18,7 @@ from skipstack.search.ledger.events import Event, Proposed, Reported, Reused, St
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.earlier_studies.summaries import summary
+from skipstack.search.study.earlier_studies.warm_start import summary
 from skipstack.search.study.record.folder import BEST, StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.task import EpochResult
