@@ -11,9 +11,8 @@ from optuna.importance import FanovaImportanceEvaluator
 from optuna.trial import create_trial
 from sklearn.tree import DecisionTreeRegressor
 
-from skipstack.search.analysis.exploration.fanova import explained
 from skipstack.search.analysis.exploration.forest import Boxes, drawn, grow
-from skipstack.search.analysis.exploration.importance import importances
+from skipstack.search.analysis.exploration.importance import explained, importances
 from skipstack.spaces.domains import Choice, Real
 
 
