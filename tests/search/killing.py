@@ -6,7 +6,7 @@ import errno
 import os
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -105,9 +105,9 @@ class Disk:
         self._left -= 1
         if self._kills and self._left <= 0:
             if self._left == 0 and self._draw.random() < 0.5:
-                change(
-                    *(each[: self._draw.randrange(len(each))] if isinstance(each, bytes) else each for each in given)
-                )
+                part = (each[: self._draw.randrange(len(each))] if isinstance(each, bytes) else each for each in given)
+                with suppress(OSError):
+                    change(*part)
             raise Killed
         if self._left == 0 and change.__name__ not in ("unlink", "rmdir"):
             raise OSError(errno.ENOSPC, "No space left on device")
