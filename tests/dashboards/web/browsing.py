@@ -54,12 +54,12 @@ def command(folder: Path, *arguments: str, program: Path | None = None) -> Itera
 
 
 @contextmanager
-def chromium() -> Iterator[Any]:
+def chromium(*arguments: str) -> Iterator[Any]:
     """Debian's Chromium."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox", *arguments])
         yield started
         started.close()
 

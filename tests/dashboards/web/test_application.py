@@ -13,8 +13,9 @@ import pytest
 
 from skipstack.dashboards.web import application as served
 from skipstack.dashboards.web.application import PAGES
-from skipstack.dashboards.web.page_names import GOING, NAMES, TAKE, TRIAL, WORKS
+from skipstack.dashboards.web.page_names import GOING, NAMES, STUDIES, TAKE, TRIAL, WORKS
 from skipstack.dashboards.web.section import Section
+from skipstack.search.ledger.events import Ended
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import BEST, StudyFolder
 from tests.dashboards.web.shown import Client, Opened, write
@@ -111,6 +112,14 @@ def test_a_wrong_address_gets_a_sentence(client: Client, runs: Path, address: st
         "\x01", "<"
     ).replace("\x02", ">")
     assert MARKUP not in answer.text
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != STUDIES])
+def test_a_ledger_that_contradicts_itself_is_told_on_each_page(tmp_path: Path, page: str) -> None:
+    events = [*history(study(trials=4), seed=1)]
+    write(tmp_path, [*events[:20], Ended(time=0.0, trial=99, reason="stopped"), *events[20:]])
+    told = Opened(tmp_path, page)
+    assert (told.status, "event 21 (ended) is none that this version can read" in told.text) == (404, True)
 
 
 def test_an_unknown_path_is_not_there(client: Client) -> None:

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from skipstack.dashboards.web.hosts import is_allowed
+from skipstack.dashboards.web.hosts import REFUSED, is_allowed
 from tests.command_line import refusal
-from tests.dashboards.web.browsing import started
+from tests.dashboards.web.browsing import CHROMIUM, chromium, started
 from tests.dashboards.web.shown import write
 from tests.search.made_up import opening, study
 
@@ -66,6 +66,21 @@ def test_pages_and_files_are_served_to_this_machine_and_to_hosts_that_the_user_n
     assert status(address, "/", [("Host", foreign[0])]) == 403
     assert status(address, "/", [("Host", address), ("Host", foreign[0])]) in (400, 403)
     assert status(address, "/", [("Host", address), ("Origin", "http://evil.example")]) == 403
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no browser at {CHROMIUM}")
+def test_a_browser_that_was_led_here_by_another_name_or_with_a_wrong_token_gets_nothing(address: str) -> None:
+    with chromium("--host-resolver-rules=MAP evil.example 127.0.0.1") as browser:
+        page = browser.new_page()
+        rebound = page.goto(f"http://evil.example:{address.rpartition(':')[2]}/")
+        assert (rebound.status, rebound.text()) == (403, REFUSED.decode())
+        for path in PATHS:
+            assert page.evaluate("path => fetch(path).then((answer) => answer.status)", path) == 403, path
+        guessed = page.goto(f"http://{address}/going?study=runs%2Fstudy&token=guessed")
+        assert (guessed.status, page.context.cookies()) == (404, [])
+        page.goto(f"http://{address}/going?study=runs%2Fstudy")
+        assert page.locator("form.request").count() == 0
 
 
 def test_the_origin_is_the_very_host_of_the_request_or_one_that_the_user_named() -> None:
