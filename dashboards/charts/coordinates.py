@@ -64,7 +64,7 @@ def parallel_coordinates(
     y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
     scale = alt.Scale(domain=[0, 1], range=[WORST, BEST])
     between = alt.expr(f"width / {len(order)} - 6")  # from an axis to the next, also on a narrow page
-    label = {"align": "left", "dx": 4, "fontSize": 12, "limit": between}
+    label: dict[str, Any] = {"align": "left", "dx": 4, "fontSize": 12, "limit": between}
     layers = [
         alt.Chart(data(marks)).mark_rule(color=LINE).encode(x=x),
         alt.Chart(data(rows))
