@@ -62,7 +62,6 @@ class PrintedPage:
         """All rows of all tables."""
         for table in re.findall(r"(?:^\|.*\n)+", self.text, re.MULTILINE):
             headings, rules, *rows = (_cells(line) for line in table.splitlines())
-            headings = [heading.replace("difference", "gain") for heading in headings]  # on pages of before 0.3.0
             names = max(1, sum(1 for _ in takewhile(lambda rule: not rule.endswith(":"), rules)))
             for cells in rows:
                 mark, name = NAME.fullmatch(cells[names - 1]).groups()
