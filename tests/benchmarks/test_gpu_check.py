@@ -93,6 +93,20 @@ def test_what_only_a_gpu_has_is_skipped_on_a_cpu(kind: rows.Kind) -> None:
     assert answered(Row(kind=kind, preset="quickstart"), BRIEF).keys() == {"skipped"}
 
 
+def test_without_ray_the_row_that_needs_it_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measures, "version_of", lambda _: None)
+    with pytest.raises(SkippedError, match="Ray is not installed"):
+        measures.measured(Row(kind="trials", preset="quickstart"), BRIEF)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_the_row_of_tests_collects_those_of_a_gpu() -> None:
+    """Without a GPU they skip."""
+    found = measures.measured(Row(kind="tests"), Setting(torch.device("cuda"), seconds=0.0, limit=500.0))
+    assert found == {"passed": 0, "all": True}
+
+
 @pytest.mark.slow
 def test_the_share_of_a_trial_is_what_a_search_would_give_it(tmp_path: Path) -> None:
     task, counted = measures.counted_task("quickstart", tmp_path)

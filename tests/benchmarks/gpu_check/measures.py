@@ -185,6 +185,8 @@ def neighbours(row: Row, setting: Setting) -> dict[str, Any]:
 
 def trials(row: Row, setting: Setting) -> dict[str, Any]:
     """Trials an hour of a study through Ray, from its start to its report."""
+    if version_of("ray") is None:
+        raise SkippedError("Ray is not installed")
     with tempfile.TemporaryDirectory() as folder:
         out, started = Path(folder) / "study", time.perf_counter()
         typed = ["search", row.preset, "--trials", str(TRIALS), "--device", setting.device.type, "--out", str(out)]
@@ -230,19 +232,8 @@ def timed(row: Row, setting: Setting) -> dict[str, Any]:
 def tests(_: Row, setting: Setting) -> dict[str, Any]:
     """The tests that are marked ``gpu``, as many as the time allows; those that fail, by name."""
     _needs_gpu(setting, "these tests need a GPU")
-    run = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-m",
-        "gpu",
-        "-q",
-        "-x",
-        "--maxfail=5",
-        "-p",
-        "no:randomly",
-        "tests/models",
-    ]
+    # Without the project's options, which need plug-ins.
+    run = [sys.executable, "-m", "pytest", "-o", "addopts=", "-m", "gpu", "-q", "--maxfail=5", "tests/models"]
     try:
         done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=setting.limit - 5)
         said, ended = done.stdout, done.returncode
