@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unreadable
 from skipstack.data.formats.format import Unit
 from skipstack.data.formats.plain_lines import tokens_in
 
@@ -26,7 +26,7 @@ def _lines(file: Path | None) -> Iterator[str]:
         with file.open("rb") as lines:
             yield from _decoded(lines, str(file))
     except OSError as error:
-        raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+        raise unreadable(file, error) from error
 
 
 def _decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
