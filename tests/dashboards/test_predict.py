@@ -177,8 +177,10 @@ def test_what_goes_in_as_utf_8_comes_out_as_utf_8(bundles: Callable[[str], Path]
     assert [line.split("\t")[0] for line in ended.stdout.decode().split("\n")] == ["中国", "爱和平", "", ""]
 
 
-def test_text_in_another_encoding_is_told_with_its_line(bundles: Callable[[str], Path], tmp_path: Path) -> None:
+def test_text_in_another_encoding_and_a_missing_file_are_told(bundles: Callable[[str], Path], tmp_path: Path) -> None:
     (tmp_path / "raw.txt").write_bytes("好\n".encode() + "中国\n".encode("gbk"))
     answer = CliRunner().invoke(app, ["predict", str(bundles("tagged")), str(tmp_path / "raw.txt"), "--device", "cpu"])
     assert str(answer.exception) == f"{tmp_path / 'raw.txt'}:2: got bytes that are not UTF-8 (allowed: UTF-8 text)"
     assert not answer.stdout
+    answer = CliRunner().invoke(app, ["predict", str(bundles("tagged")), str(tmp_path / "rwa.txt"), "--device", "cpu"])
+    assert str(answer.exception).endswith("No such file or directory (nearest: raw.txt)")
