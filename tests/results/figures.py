@@ -212,6 +212,12 @@ class AblationFigures:
         """The row called so (``only_row``)."""
         return only_row(self.rows, name, of)
 
+    def like(self, row: RowFigures) -> RowFigures:
+        """Its row of the same change as a ``row`` of another ablation, where that may bring other values along."""
+        keys = ("over", "axis", "taken_back", "is_reference")
+        (found,) = [each for each in self.rows if all(each.numbers[key] == row.numbers[key] for key in keys)]
+        return found
+
     @property
     def tuning(self) -> Figure:
         """The minutes of training and evaluation in which its rows were tuned again."""
