@@ -486,7 +486,7 @@ def test_rows_fixed_in_advance_are_counted_and_the_largest_named() -> None:
 
 
 def test_rows_that_are_not_all_trained_decide_nothing_yet() -> None:
-    assert said_of(record_of(CONFIG, *trials())).startswith("Not finished, no verdict yet: 4 of at most 16 trials")
+    assert said_of(record_of(CONFIG, *trials())).startswith("Not finished, no verdict yet: 4 of at most 4 trials")
 
 
 def of_rows(*rows: ConfirmedRow, untold: int = 0) -> str:
