@@ -30,20 +30,21 @@ class Followed:
     def __init__(self, folder: StudyFolder, before: StudyRecord) -> None:
         self._folder = folder
         self._counts, self._runs, self._phases = StudyCounts(before), ExpectedRuns(), Phases()
-        self._gauges: StudyGauges | None = None
+        self.gauges: StudyGauges | None = None
+        """The metrics; None until they begin."""
         self._metrics: Metrics = {}
         for event in Ledger(folder.ledger).read():
             self._note(event)
 
     def measure(self, record: Callable[[], StudyRecord]) -> None:
         """Begin the metrics. ``record``: returns the driver's record, which may be ahead of the events."""
-        self._gauges = StudyGauges(record, partial(_put, self._metrics))
+        self.gauges = StudyGauges(record, partial(_put, self._metrics))
 
     def __call__(self, event: Event) -> None:
         self._counts.apply(event, event.time)
         compare_counts(self._counts, StudyCounts(self._counts.record))
-        if self._gauges is not None:
-            self._gauges(event)
+        if self.gauges is not None:
+            self.gauges(event)
         number = self._folder.ablation
         wrapped = number is not None and not isinstance(event, Placed)
         self._note(Ablated(time=event.time, ablation=number, event=event) if wrapped else event)
@@ -68,7 +69,7 @@ class Followed:
         compare_counts(self._counts, StudyCounts(own))
         metrics: Metrics = {}
         StudyGauges(lambda: own, partial(_put, metrics))
-        assert self._gauges is None or {key: self._metrics.get(key, 0) for key in metrics} == metrics
+        assert self.gauges is None or {key: self._metrics.get(key, 0) for key in metrics} == metrics
         if len(own.study.search.objectives) == 1:
             scheduler = replayed_scheduler(own)
             for number in own.trials:
