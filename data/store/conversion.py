@@ -3,6 +3,7 @@
 Array legend: N tokens of a split, M spans, P tokens in spans.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +28,11 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
     if scheme == stored.scheme:
         return stored
     written = {name: _written(split, scheme, len(stored.span_types)) for name, split in stored.splits.items()}
+    unlearnt = len(PREFIXES[scheme].all) * len(stored.span_types)
+    if stored.task == "slots_and_intent":  # intents are numbered after all tags of spans, those that train lacks first
+        for name, split in stored.splits.items():
+            ends_S = split.offsets_S1[1:] - 1
+            written[name][ends_S] = unlearnt + 1 + split.tags_L[ends_S]
     if not PREFIXES[scheme].outside:
         outside = sum(int(np.count_nonzero(tags_N < 0)) for tags_N in written.values())
         if outside:
@@ -36,22 +42,19 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
         allowed = ", ".join(name for name, prefixes in PREFIXES.items() if prefixes.outside and not prefixes.merging)
         follow = "1 span directly follows one" if merged == 1 else f"{merged} spans directly follow one"
         raise UserError(f"data.scheme: got {scheme}, but {follow} of the same type (allowed: {allowed})")
-    intents = {tag for tag in stored.tags if tag.startswith(INTENT)}
     names = {-1: OUTSIDE} | {
         place * len(stored.span_types) + row: joined(prefix, span_type)
         for place, prefix in enumerate(PREFIXES[scheme].all)
         for row, span_type in enumerate(stored.span_types)
     }
-    learnt = sorted(closed({names[each] for each in np.unique(written["train"]).tolist()}, scheme) | intents)
+    names |= {unlearnt + 1 + row: tag for row, tag in enumerate(stored.tags) if tag.startswith(INTENT)}
+    learnt = sorted(closed({names[each] for each in np.unique(written["train"]).tolist()}, scheme))
     row_of = {tag: row for row, tag in enumerate(learnt)}
-    settled = np.array([row_of.get(names[each], -1) for each in range(-1, len(names) - 1)], dtype=np.int32)
-    tags = {name: settled[tags_N + 1] for name, tags_N in written.items()}
-    if intents:
-        kept_K = np.array([row_of[tag] if tag in intents else -1 for tag in (*stored.tags, "")], dtype=np.int32)
-        for name, split in stored.splits.items():
-            ends_S = split.offsets_S1[1:] - 1
-            tags[name][ends_S] = kept_K[split.tags_L[ends_S]]
-    splits = {name: replace(split, tags_L=tags[name]) for name, split in stored.splits.items()}
+    numbers = range(-1, unlearnt + 1 + len(stored.tags))
+    settled = np.array([row_of.get(names.get(each, ""), -1) for each in numbers], dtype=np.int32)
+    splits: Mapping[str, Split] = {
+        name: replace(split, tags_L=settled[written[name] + 1]) for name, split in stored.splits.items()
+    }
     return replace(stored, tags=tuple(learnt), splits=splits, scheme=scheme)
 
 

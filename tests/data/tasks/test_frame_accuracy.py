@@ -119,6 +119,14 @@ def test_gold_tags_are_right_in_every_scheme_and_intents_stay(
             assert ends == wanted
 
 
+def test_an_intent_is_no_word_that_needs_a_tag_outside_of_spans(tmp_path: Path) -> None:
+    fly, ask = (Sentence(("u", "v"), ("B-x", "B-x"), intent=intent) for intent in ("fly", "ask"))
+    whole = prepared({"train": [fly], "dev": [ask], "test": [fly]}, tmp_path)
+    settled = with_scheme(whole, "bmes")
+    assert settled.tags == with_scheme(settled, "bmeso").tags == ("S-x", "intent:fly")
+    assert [split.tags_L.tolist() for split in settled.splits.values()] == [[0, 0, 1], [0, 0, -1], [0, 0, 1]]
+
+
 @settings(max_examples=30)
 @given(splits=corpora)
 def test_the_baseline_is_the_most_frequent_tag_of_each_word_and_the_most_frequent_intent(
