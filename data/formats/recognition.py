@@ -54,8 +54,8 @@ _LOOKED_AT: Final = 1000
 @dataclass(frozen=True, slots=True)
 class Recognised:
     """A file whose format was recognised. ``options``: the options with which a study reads this file as its corpus.
-    ``sentences``: the file's sentences. ``joint``: the same file, read with the intents of its sentences; None if it
-    does not have several.
+    ``sentences``: the file's sentences. ``joint``: the same file, read with the intents of its sentences; None if these
+    are not known, or if all are the same.
     """
 
     options: Options
@@ -106,7 +106,7 @@ def _sentences(file: SourceFile, options: Options) -> tuple[FileCorpus, list[Sen
 
 
 def _with_intents(file: SourceFile, options: Options) -> Recognised | None:
-    """Read the intents of a file as well; None if it has not several, or if its tags mark no spans."""
+    """Read the intents of a file as well; None if it has fewer than two, or if its tags mark no spans."""
     for more in _INTENTS.get(options["kind"], ()):
         both = {**options, **more}
         with suppress(UserError, ValidationError):

@@ -74,13 +74,14 @@ class RecordCorpus(FileCorpus):
         span_tags, sentences = SpanTags(file, self.scheme), []
         for number, record in records:
             words = value_of(file, number, record, self.word)
-            tags = _named(file, number, value_of(file, number, record, self.tag), names.get(self.tag, ()))
+            tags, intent = value_of(file, number, record, self.tag), None
             if words == tags == []:
                 continue
-            intent = None
+            if isinstance(tags, list):
+                tags = [_named(file, number, "a tag", tag, names.get(self.tag, ())) for tag in tags]
             if self.intent is not None:
                 intent = value_of(file, number, record, self.intent)
-                intent = _named(file, number, intent, names[self.intent]) if self.intent in names else intent
+                intent = _named(file, number, "an intent", intent, names.get(self.intent, ()))
             try:
                 found = sound(Sentence(words, tags, intent=intent), self.task(layer), None)
             except UnsoundError as error:
@@ -104,13 +105,12 @@ class RecordCorpus(FileCorpus):
         return {**classes, **own}, records
 
 
-def _named(file: SourceFile, number: int, value: Any, names: Sequence[str]) -> Any:
-    """Replace a number, or the numbers in a list, by their names. Anything else stays as it is."""
-    if isinstance(value, list):
-        return [_named(file, number, each, names) for each in value]
+def _named(file: SourceFile, number: int, what: Literal["a tag", "an intent"], value: Any, names: Sequence[str]) -> Any:
+    """Replace the number of a tag or of an intent by its name. Anything else stays as it is."""
     if type(value) is not int:
         return value
     if not 0 <= value < len(names):
-        allowed = f"0 to {len(names) - 1}, the numbers of names" if names else "text, or names: a list of all tags"
-        raise file.error(number, f"got the number {value} as a tag, allowed: {allowed}")
+        allowed = "text, or names: a list of all tags" if what == "a tag" else "text"
+        allowed = f"0 to {len(names) - 1}, the numbers of names" if names else allowed
+        raise file.error(number, f"got the number {value} as {what}, allowed: {allowed}")
     return names[value]

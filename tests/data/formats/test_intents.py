@@ -173,7 +173,7 @@ def test_options_that_do_not_fit_are_refused(kind: type[FileCorpus], options: di
     ("intent", "says"),
     [
         (None, "train.txt:1: got NoneType as intent 1 (allowed: str)"),
-        (1, "train.txt:1: got 1, which is int as intent 1 (allowed: str)"),
+        (1, "train.txt:1: got the number 1 as an intent, allowed: text"),
         (" ", "train.txt:1: got an empty intent, intent 1 (allowed: text)"),
     ],
 )

@@ -96,6 +96,7 @@ def test_tags_in_a_scheme_are_repaired_and_others_refused() -> None:
         ('{"tokens": ["a", ""], "ner_tags": ["X", "X"]}', "got an empty word, word 2 (allowed: text)"),
         ('{"tokens": ["a", null], "ner_tags": ["X", "X"]}', "got NoneType as word 2 (allowed: str)"),
         ('{"tokens": "a b", "ner_tags": ["X"]}', "got its words as 'a b', which is str (allowed: a tuple of str)"),
+        ('{"tokens": ["a"], "ner_tags": 1}', "got its tags as 1, which is int (allowed: a tuple of str)"),
         ('{"tokens": ["a"], "ner_tags": [true]}', "got True, which is bool as tag 1 (allowed: str)"),
         (
             '{"tokens": ["a"], "ner_tags": [-100]}',
