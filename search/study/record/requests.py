@@ -120,6 +120,4 @@ class Requests:
     def _say_unreadable(self, path: Path) -> None:
         if path not in self._unreadable:
             self._unreadable.add(path)
-            self._warn(
-                f"{path}: waits, since this user may not read what was asked of the study (allowed: to permit it)"
-            )
+            self._warn(f"{path}: this user may not read it, so a request waits (allowed: requests that can be read)")

@@ -64,7 +64,7 @@ def test_a_request_that_the_study_may_not_read_waits_and_is_said_once(
         patch.setattr(Path, unreadable, refusing(folder.asked, getattr(Path, unreadable)))
         assert len(run_toy(folder, warn=said.append).trials) == 3
     named = folder.asked if unreadable == "iterdir" else folder.asked / f"{name}.json"
-    assert [line.partition(": waits, since this user may not read")[0] for line in said] == [str(named)]
+    assert [line.partition(": this user may not read it")[0] for line in said] == [str(named)]
     assert list(Requests(folder.asked).waiting()) == [name]
 
 
