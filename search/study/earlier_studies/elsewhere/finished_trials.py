@@ -154,7 +154,7 @@ def _of(number: int, trial: FinishedTrial, space: Space, direction: Direction) -
         Started(time=trial.began, trial=number),
     ]
     for epoch, score in enumerate(trial.curve, start=1):
-        time = trial.began + epoch * took
+        time = min(trial.began + epoch * took, trial.ended)  # rounding could put the last report after the end
         metrics = {"dev_score": (score,)}
         ranked = sign * score if isfinite(score) else nan  # as studies record the scores of a function
         events.append(Reported(time=time, trial=number, epoch=epoch, score=ranked, metrics=metrics, seconds=took))

@@ -320,6 +320,16 @@ def test_a_trial_of_tune_ends_at_its_last_time_and_not_at_a_timestamp_of_its_own
     assert read_study(tmp_path / "ours").ranked()[0].score == -0.5
 
 
+def test_rounding_puts_no_report_after_the_end_of_its_trial(tmp_path: Path) -> None:
+    """A trial's own clock may begin at 0. Of this one, three thirds of its time are more than the whole."""
+    experiment(tmp_path / "tune", {"two": ("TERMINATED", [(1, 2.0), (2, 1.0)]), "three": ("TERMINATED", [(1, 3.0)])})
+    with (tmp_path / "tune" / "two" / "result.json").open("a") as results:
+        results.write(json.dumps({"loss": 0.5, "training_iteration": 3, "timestamp": 3, "time_total_s": 3.1}) + "\n")
+    skipstack.from_tune(tmp_path / "tune", score="loss", direction="minimize", out=tmp_path / "ours")
+    *_, last = (event for event in Ledger(tmp_path / "ours" / "ledger").read() if getattr(event, "trial", None) == 0)
+    assert isinstance(last, Ended)
+
+
 def test_a_trial_of_tune_with_many_results_is_read_once(tmp_path: Path) -> None:
     """Ten times as many lines may take thirty times as long, and took a hundred times."""
     experiment(
