@@ -80,11 +80,11 @@ AT_A_REPORT: Final = "stopped at the next report"
 NOT_CONTINUED: Final = "not continued"
 """The messages of trials that ended because the study's hours (``search.hours``) were over."""
 
-LEAST: Final = 60.0
+SHORTEST_WAIT: Final = 60.0
 """The shortest wait for a report, in seconds."""
 
-EPOCHS: Final = 2
-"""The wait for a report, as a multiple of the longest epoch. The wait is never shorter than ``LEAST``."""
+EPOCHS_OF_WAIT: Final = 2
+"""The wait for a report, as a multiple of the longest epoch. The wait is never shorter than ``SHORTEST_WAIT``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +313,7 @@ class Driver:
     @property
     def _wait(self) -> float:
         """Seconds to wait for a trial's next report, by the longest epoch so far."""
-        return max(LEAST, EPOCHS * self.turns * self._state.longest)
+        return max(SHORTEST_WAIT, EPOCHS_OF_WAIT * self.turns * self._state.longest)
 
     def not_continued(self, number: int) -> None:
         """Record the end of a trial that was still waiting for a worker when the study's hours were over."""

@@ -462,7 +462,7 @@ def test_a_trial_that_a_user_stopped_is_not_told_among_those_of_the_hours(tmp_pa
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report is waited for a fifth of a second."""
-    monkeypatch.setattr(module, "LEAST", 0.2)
+    monkeypatch.setattr(module, "SHORTEST_WAIT", 0.2)
 
 
 def never() -> None:

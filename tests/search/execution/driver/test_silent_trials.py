@@ -52,7 +52,7 @@ def test_the_next_report_is_waited_for_until_the_limit_and_a_minute_more(tmp_pat
 
 
 def test_a_function_that_never_returns_ends_its_trial_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LEAST", 0.1)
+    monkeypatch.setattr(module, "SHORTEST_WAIT", 0.1)
     never = threading.Event()
 
     def at_times(config: Config, report: Report) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import ray
 
-from skipstack.search.execution.driver import hours
+from skipstack.search.execution.driver import driver as module
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray import machines
@@ -135,7 +135,7 @@ class SilentWorker(ToyWorker):
 def test_a_function_gets_its_cpus_and_a_silent_trial_holds_no_study_whose_hours_are_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hours, "LEAST", 1.0)
+    monkeypatch.setattr(module, "SHORTEST_WAIT", 1.0)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     with started(FunctionWorkers(telling), cpus_per_trial=2) as engine:
         assert engine.words == "each trial gets 2 CPUs and no GPU: 2 side by side"
