@@ -113,7 +113,7 @@ def test_a_corpus_that_learns_no_intents_keeps_its_identity() -> None:
 
 
 tags = st.sampled_from(["O", "B-x", "I-x", RARE])
-intents = st.text(min_size=1, max_size=5)
+intents = st.text("ab:# ", min_size=1, max_size=3)
 sentences = st.builds(
     lambda pairs, intent, document: Sentence(
         tuple(word for word, _ in pairs), tuple(tag for _, tag in pairs), intent=intent, document=document

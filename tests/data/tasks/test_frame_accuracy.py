@@ -127,7 +127,7 @@ def test_an_intent_is_no_word_that_needs_a_tag_outside_of_spans(tmp_path: Path) 
     assert [split.tags_L.tolist() for split in settled.splits.values()] == [[0, 0, 1], [0, 0, -1], [0, 0, 1]]
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(splits=corpora)
 def test_the_baseline_is_the_most_frequent_tag_of_each_word_and_the_most_frequent_intent(
     splits: Splits, tmp_path_factory: pytest.TempPathFactory
@@ -168,7 +168,7 @@ def test_the_baseline_of_atis_is_what_counting_gives(tmp_path: Path, data_dir: P
     assert TASKS[stored.task].baseline(stored, "test") == counts.value
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(splits=corpora)
 def test_health_counts_words_and_intents(splits: Splits, tmp_path_factory: pytest.TempPathFactory) -> None:
     found = health_of(prepared(splits, tmp_path_factory.mktemp("corpus")))
