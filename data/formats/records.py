@@ -74,11 +74,12 @@ class RecordCorpus(FileCorpus):
         span_tags, sentences = SpanTags(file, self.scheme), []
         for number, record in records:
             words = value_of(file, number, record, self.word)
-            tags, intent = value_of(file, number, record, self.tag), None
+            tags = value_of(file, number, record, self.tag)
             if words == tags == []:
                 continue
             if isinstance(tags, list):
                 tags = [_named(file, number, "a tag", tag, names.get(self.tag, ())) for tag in tags]
+            intent = None
             if self.intent is not None:
                 intent = value_of(file, number, record, self.intent)
                 intent = _named(file, number, "an intent", intent, names.get(self.intent, ()))
