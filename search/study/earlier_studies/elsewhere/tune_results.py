@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError, undecodable, unknown, unreadable
 from skipstack.data.basis.explain import shown
@@ -18,6 +18,7 @@ from skipstack.search.study.earlier_studies.elsewhere.finished_trials import (
     inferred_axes,
 )
 from skipstack.spaces.config import Axis
+from skipstack.spaces.domains import is_number
 from skipstack.spaces.function import Direction
 from skipstack.spaces.python_space import choice, lograndint, loguniform, normal, randint, uniform
 
@@ -114,7 +115,8 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
         if not curve and not failed:
             left_out["have no result"] += 1
             continue
-        times = [float(time) for result in results if _is_time(time := result.get("timestamp"))]
+        stamps = [result.get("timestamp") for result in results]
+        times = [float(stamp) for stamp in stamps if is_number(stamp) and 0 <= stamp <= FARTHEST]
         ended = times[-1] if times else (each / PARAMETERS).stat().st_mtime
         seconds = float(results[-1].get("time_total_s", 0.0)) if results else 0.0
         trials.append(
@@ -155,10 +157,6 @@ def _results(trial: Path) -> list[dict[str, Any]]:
             found.pop()
         found.append((at, result))
     return [result for _, result in found]
-
-
-def _is_time(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= FARTHEST
 
 
 def _states(folder: Path) -> dict[str, str]:
