@@ -1,0 +1,68 @@
+"""Races our searches and others', and writes docs/field.md: `make field`, or `python -m tests.benchmarks.field`.
+
+What was run before is not run again: a race's line is in ``results.jsonl``. So more seeds are a matter of ``--seeds``.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+from itertools import product
+from typing import Final
+
+from tests.benchmarks.field.methods import RACES, STOPPING_RACES, Field, proposal_seconds, run
+from tests.benchmarks.field.page import write
+from tests.benchmarks.field.results import Key, Results, Size
+from tests.benchmarks.field.tasks import names
+
+COSTED: Final = "hpobench/australian"
+"""The task on which the cost of a proposal is measured; nothing is said of its regret."""
+
+
+def wanted(*, lock: bool, seeds: int, workers: list[int]) -> Iterator[Key]:
+    """All races, those of the first seed first."""
+    for seed in range(seeds):
+        for task, method in product(names(stopping=False, lock=lock), RACES):
+            yield Key(task, method, 1, seed)
+        for side_by_side, task, method in product(workers, names(stopping=True, lock=lock), STOPPING_RACES):
+            yield Key(task, method, side_by_side, seed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.field", description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3, help="how many seeds a search has on a task (default: 3)")
+    parser.add_argument("--workers", type=int, nargs="*", default=[4], help="of races with stopping (default: 4)")
+    parser.add_argument(
+        "--locked", action="store_true", help="run the locked half of the tasks instead of the open one"
+    )
+    parser.add_argument(
+        "--methods", nargs="*", metavar="TEXT", default=[""], help="only searches with this in their names"
+    )
+    parser.add_argument("--tasks", nargs="*", metavar="TEXT", default=[""], help="only tasks with this in their names")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="end after the race that is on then")
+    given = parser.parse_args()
+    results, field, until = Results.read(), Field(), time.monotonic() + 60 * given.minutes
+    for key in wanted(lock=given.locked, seeds=given.seeds, workers=given.workers):
+        if time.monotonic() > until:
+            break
+        if not any(text in key.method for text in given.methods) or not any(text in key.task for text in given.tasks):
+            continue
+        if key in results.courses:
+            continue
+        task = field.task(key.task)
+        course = run(field, key.method, task, seed=key.seed, workers=key.workers)
+        if course is not None:
+            results.add(key, course, Size(task.scale, task.budget))
+            print(f"{key}: {course.asked} trials, {course.seconds:.1f} s", flush=True)
+    for method in RACES:
+        if time.monotonic() < until and method not in results.costs and any(text in method for text in given.methods):
+            found = proposal_seconds(field, method, field.task(COSTED))
+            if found is not None:
+                results.cost(method, found)
+    for tool, why in field.missing.items():
+        print(f"{tool}: {why}")
+    field.close()
+    write(results)
+
+
+if __name__ == "__main__":
+    main()
