@@ -1,6 +1,6 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
 # The other targets: test-slow, mutation, lint, format, docs, site, results, statistics,
-# schedulers, bench, gpu-check, compat, mlflow, clean.
+# schedulers, field, bench, gpu-check, compat, mlflow, clean.
 
 PYTHON ?= python3
 RUN := .venv/bin
@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 # Compiled once, even where a container says otherwise: a study and the tests start many processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow mutation lint format docs site results statistics schedulers bench gpu-check compat mlflow clean
+.PHONY: quickstart test test-slow mutation lint format docs site results statistics schedulers field bench gpu-check compat mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -74,6 +74,12 @@ statistics: .venv/installed
 # The tables and the picture of docs/schedulers.md: recorded studies under every scheduler, ours and others'; some minutes.
 schedulers: .venv/installed
 	$(RUN)/python -m tests.benchmarks.schedulers.page
+
+# The tables and the picture of docs/field.md: our searches and those of other tools, on tasks of other packages. Each
+# tool has an environment of its own in build/field (gigabytes). Races that were run before are not run again; hours.
+ARGS ?=
+field: .venv/installed
+	$(RUN)/python -m tests.benchmarks.field $(ARGS)
 
 # All benchmarks, in hours, or those of one file: FILE=layers. What they find is docs/benchmarks.md.
 FILE ?= *

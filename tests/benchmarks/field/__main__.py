@@ -19,12 +19,11 @@ COSTED: Final = "hpobench/australian"
 
 
 def wanted(*, lock: bool, seeds: int, workers: list[int]) -> Iterator[Key]:
-    """All races, those of the first seed first."""
-    for seed in range(seeds):
-        for task, method in product(names(stopping=False, lock=lock), RACES):
-            yield Key(task, method, 1, seed)
-        for side_by_side, task, method in product(workers, names(stopping=True, lock=lock), STOPPING_RACES):
-            yield Key(task, method, side_by_side, seed)
+    """All races, task by task."""
+    for task, seed, method in product(names(stopping=False, lock=lock), range(seeds), RACES):
+        yield Key(task, method, 1, seed)
+    for task, beside, seed, method in product(names(stopping=True, lock=lock), workers, range(seeds), STOPPING_RACES):
+        yield Key(task, method, beside, seed)
 
 
 def main() -> None:

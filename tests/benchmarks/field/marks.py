@@ -15,7 +15,7 @@ from skipstack.search.statistics.estimates import over_sentences_too
 from skipstack.search.statistics.multiple_testing import holm
 from tests.benchmarks.field.race import Course
 
-FLOOR: Final = 1e-3
+FLOOR: Final = 0.01
 """Is added to both regrets, in units of the task's scale: a regret of 0 has no ratio."""
 
 Courses = Mapping[tuple[str, str, int], Course]

@@ -34,8 +34,9 @@ class Task(Protocol):
     """Something to search.
 
     ``epochs``: those of a whole training; 1 without a curve. ``best``: the best truth of any point at any epoch.
-    ``scale``: ``best`` less the median over random points. ``trials``: how many there can be; None if there is no end.
-    ``budget``: the cost at which a race with stopping ends.
+    ``scale``: the regret that only 1 % of random points do not exceed; if there are fewer than 100 points, that of the
+    median point. ``trials``: how many there can be; None if there is no end. ``budget``: the cost at which a race with
+    stopping ends.
     """
 
     name: str

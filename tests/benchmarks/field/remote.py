@@ -61,7 +61,7 @@ class Environment:
 ENVIRONMENTS: Final = {
     "Optuna": Environment("rivals.optuna", ("optuna==5.0.0", "scipy", TORCH)),
     "Ray Tune": Environment("rivals.ray", ("ray[tune]==2.60.0", "optuna==5.0.0")),
-    "Syne Tune": Environment("rivals.syne_tune", ("syne-tune==0.16.0",)),
+    "Syne Tune": Environment("rivals.syne_tune", ("syne-tune==0.16.0", "huggingface_hub", "fastparquet", "h5py")),
     "SMAC": Environment("rivals.smac", ("smac==2.4.0",)),
     "Ax": Environment("rivals.ax", ("ax-platform==1.3.1", TORCH)),
     "NePS": Environment("rivals.neps", ("neural-pipeline-search==0.17.0", TORCH)),
@@ -79,7 +79,8 @@ class Child:
 
     def __init__(self, environment: Environment) -> None:
         one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        without = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")  # libraries are compiled once, not at each start
+        inherited = {name: value for name, value in os.environ.items() if name not in without}
         self.seconds = 0.0
         """Of a processor, for all answers so far."""
         self._log = (environment.folder / "log").open("w")

