@@ -48,21 +48,21 @@ def write(results: Results) -> None:
 
 
 def tables(results: Results) -> dict[str, list[str]]:
-    """The rows of each table of the page."""
-    rows: dict[str, list[str]] = {}
+    """The rows of each table of the page. A table of which nothing was run is left out, here and there."""
+    rows = {"cost": list(cost_rows(results))}
+    rows["evaluations, all"] = list(evaluation_rows(results, *HALVES.values()))
     for half, lock in HALVES.items():
-        rows[f"evaluations, {half}"] = list(evaluation_rows(results, lock=lock))
+        rows[f"evaluations, {half}"] = list(evaluation_rows(results, lock))
         for workers in WORKERS:
-            rows[f"stopping, {half}, {workers}"] = list(stopping_rows(results, workers, lock=lock))
-    rows["cost"] = list(cost_rows(results))
-    return rows
+            rows[f"stopping, {half}, {workers}"] = list(stopping_rows(results, workers, lock))
+    return {name: each for name, each in rows.items() if each}
 
 
-def evaluation_rows(results: Results, *, lock: bool) -> Iterator[str]:
+def evaluation_rows(results: Results, *locks: bool) -> Iterator[str]:
     """Of each search the ratios of our regrets to its regrets at the end: of the default, and of the Gaussian process.
     Who is furthest ahead of the default comes first.
     """
-    scales = _scales(results, stopping=False, lock=lock)
+    scales = _scales(results, *locks, stopping=False)
     courses = results.of(1, list(scales))
     others = [method for method in RACES if method != DEFAULT]
     beside = [[ratio(courses, own, other, scales) for other in others] for own in (DEFAULT, GP)]
@@ -73,11 +73,11 @@ def evaluation_rows(results: Results, *, lock: bool) -> Iterator[str]:
         yield line(others[place], str(found.seeds), cells[0][place], NEVER if others[place] == GP else cells[1][place])
 
 
-def stopping_rows(results: Results, workers: int, *, lock: bool) -> Iterator[str]:
+def stopping_rows(results: Results, workers: int, lock: bool) -> Iterator[str]:
     """Of each search the ratio of the default's regrets to its regrets when the budget is spent, and the default's cost
     to its last regret. Who is furthest ahead of the default comes first.
     """
-    scales = _scales(results, stopping=True, lock=lock)
+    scales = _scales(results, lock, stopping=True)
     courses = results.of(workers, list(scales))
     others = [method for method in STOPPING_RACES if method != DEFAULT_STOPPING]
     beside = [ratio(courses, DEFAULT_STOPPING, other, scales) for other in others]
@@ -96,9 +96,9 @@ def cost_rows(results: Results) -> Iterator[str]:
         yield line(method, f"{1000 * cost.seconds:,.1f}", str(cost.trials))
 
 
-def _scales(results: Results, *, stopping: bool, lock: bool) -> dict[str, float]:
-    """Of the tasks that have been run."""
-    tasks = names(stopping=stopping, lock=lock)
+def _scales(results: Results, *locks: bool, stopping: bool) -> dict[str, float]:
+    """Of the tasks of these halves that have been run."""
+    tasks = [name for lock in locks for name in names(stopping=stopping, lock=lock)]
     return {task: results.sizes[task].scale for task in tasks if task in results.sizes}
 
 

@@ -62,7 +62,7 @@ ENVIRONMENTS: Final = {
     "Optuna": Environment("rivals.optuna", ("optuna==5.0.0", "scipy", TORCH)),
     "Ray Tune": Environment("rivals.ray", ("ray[tune]==2.60.0", "optuna==5.0.0")),
     "Syne Tune": Environment("rivals.syne_tune", ("syne-tune==0.16.0", "huggingface_hub", "fastparquet", "h5py")),
-    "SMAC": Environment("rivals.smac", ("smac==2.4.0",)),
+    "SMAC": Environment("rivals.smac", ("smac==2.4.0", "scikit-learn<1.8")),
     "Ax": Environment("rivals.ax", ("ax-platform==1.3.1", TORCH)),
     "NePS": Environment("rivals.neps", ("neural-pipeline-search==0.17.0", TORCH)),
     "HEBO": Environment("rivals.hebo", ("HEBO==0.3.6", TORCH)),
