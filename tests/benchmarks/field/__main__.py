@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from tests.benchmarks.field.methods import RACES, STOPPING_RACES, Field, proposal_seconds, run
+from tests.benchmarks.field.methods import RACES, STOPPING_RACES, Field, proposal_cost, run
 from tests.benchmarks.field.page import write
+from tests.benchmarks.field.remote import MissingError
 from tests.benchmarks.field.results import Key, Results, Size
 from tests.benchmarks.field.tasks import names
 
@@ -40,24 +41,31 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="end after the race that is on then")
     given = parser.parse_args()
     results, field, until = Results.read(), Field(), time.monotonic() + 60 * given.minutes
+    missing: dict[str, str] = {}
+
+    def wants(method: str) -> bool:
+        """Whether a search is still to be run, and can be."""
+        asked = any(text in method for text in given.methods)
+        return asked and method.partition(":")[0] not in missing and time.monotonic() < until
+
     for key in wanted(lock=given.locked, seeds=given.seeds, workers=given.workers):
-        if time.monotonic() > until:
-            break
-        if not any(text in key.method for text in given.methods) or not any(text in key.task for text in given.tasks):
-            continue
-        if key in results.courses:
+        if key in results.courses or not wants(key.method) or not any(text in key.task for text in given.tasks):
             continue
         task = field.task(key.task)
-        course = run(field, key.method, task, seed=key.seed, workers=key.workers)
-        if course is not None:
+        try:
+            course = run(field, key.method, task, seed=key.seed, workers=key.workers)
+        except MissingError as error:
+            missing[key.method.partition(":")[0]] = str(error)
+        else:
             results.add(key, course, Size(task.scale, task.budget))
             print(f"{key}: {course.asked} trials, {course.seconds:.1f} s", flush=True)
     for method in RACES:
-        if time.monotonic() < until and method not in results.costs and any(text in method for text in given.methods):
-            found = proposal_seconds(field, method, field.task(COSTED))
-            if found is not None:
-                results.cost(method, found)
-    for tool, why in field.missing.items():
+        if method not in results.costs and wants(method):
+            try:
+                results.cost(method, proposal_cost(field, method, field.task(COSTED)))
+            except MissingError as error:
+                missing[method.partition(":")[0]] = str(error)
+    for tool, why in missing.items():
         print(f"{tool}: {why}")
     field.close()
     write(results)

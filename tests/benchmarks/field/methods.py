@@ -5,7 +5,7 @@ from typing import Final
 
 from tests.benchmarks.field.ours import Ours
 from tests.benchmarks.field.race import Course, Search, Task, race
-from tests.benchmarks.field.remote import ENVIRONMENTS, SOURCES, Child, NotInstalledError, Remote
+from tests.benchmarks.field.remote import ENVIRONMENTS, SOURCES, Child, Remote
 from tests.benchmarks.field.results import Cost
 from tests.benchmarks.field.tasks import opened
 
@@ -58,26 +58,20 @@ class Field:
 
     def __init__(self) -> None:
         self._children: dict[str, Child] = {}
-        self.missing: dict[str, str] = {}
-        """Tools that were not installed, and why."""
 
     def task(self, name: str) -> Task:
         """A task as it is before a race."""
         return opened(name, self._child("sources"))
 
-    def search(self, method: str, task: Task, *, seed: int, workers: int, trials: int) -> Search | None:
-        """A search at its beginning; None if its tool was not installed."""
+    def search(self, method: str, task: Task, *, seed: int, workers: int, trials: int) -> Search:
+        """A search at its beginning. Raises MissingError if its tool was not installed."""
         tool, _, how = method.partition(": ")
-        if tool == "skipstack":
-            proposer, _, scheduler = how.partition(", ")
-            stopped = scheduler or "nothing stopped"
-            return Ours(proposer, stopped, task.space, seed=seed, epochs=task.epochs, trials=trials)
-        try:
+        if tool != "skipstack":
             child = self._child(tool)
-        except NotInstalledError as error:
-            self.missing[tool] = str(error)
-            return None
-        return Remote(child, how, task.space, seed=seed, epochs=task.epochs, trials=trials, workers=workers)
+            return Remote(child, how, task.space, seed=seed, epochs=task.epochs, trials=trials, workers=workers)
+        proposer, _, scheduler = how.partition(", ")
+        stopped = scheduler or "nothing stopped"
+        return Ours(proposer, stopped, task.space, seed=seed, epochs=task.epochs, trials=trials)
 
     def close(self) -> None:
         """End all children."""
@@ -85,26 +79,21 @@ class Field:
             child.close()
 
     def _child(self, tool: str) -> Child:
-        if tool in self.missing:
-            raise NotInstalledError(self.missing[tool])
         if tool not in self._children:
             self._children[tool] = Child(SOURCES if tool == "sources" else ENVIRONMENTS[tool])
         return self._children[tool]
 
 
-def run(field: Field, method: str, task: Task, *, seed: int, workers: int) -> Course | None:
-    """Run one race; None if the tool is missing."""
-    stops = task.epochs > 1
-    trials = (task.trials or UNLIMITED) if stops else TRIALS
+def run(field: Field, method: str, task: Task, *, seed: int, workers: int) -> Course:
+    """Run one race. Raises MissingError if the tool was not installed or fails."""
+    trials = TRIALS if task.epochs == 1 else task.trials or UNLIMITED
     search = field.search(method, task, seed=seed, workers=workers, trials=trials)
-    return None if search is None else race(search, task, seed=seed, workers=workers, budget=task.budget)
+    return race(search, task, seed=seed, workers=workers, budget=task.budget)
 
 
-def proposal_seconds(field: Field, method: str, task: Task) -> Cost | None:
-    """What a proposal costs after many trials; None if the tool is missing."""
+def proposal_cost(field: Field, method: str, task: Task) -> Cost:
+    """What a proposal costs after many trials. Raises MissingError as ``run`` does."""
     search = field.search(method, task, seed=0, workers=1, trials=MANY)
-    if search is None:
-        return None
     taken: list[float] = []
     for number in range(MANY):
         before = search.seconds

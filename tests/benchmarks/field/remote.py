@@ -20,8 +20,8 @@ PATIENCE: Final = 900
 TORCH: Final = next(line for line in (ROOT / "constraints.txt").read_text().splitlines() if line.startswith("torch=="))
 
 
-class NotInstalledError(Exception):
-    """pip did not install a package. The message is its last line."""
+class MissingError(Exception):
+    """A tool was not installed, or its process failed. The message is one line on why."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Environment:
         try:
             ran = subprocess.run([*pip, *self.packages], capture_output=True, text=True, timeout=PATIENCE, check=False)
         except subprocess.TimeoutExpired:
-            raise NotInstalledError(f"not installed after {PATIENCE} s") from None
+            raise MissingError(f"not installed after {PATIENCE} s") from None
         if ran.returncode:
-            raise NotInstalledError((ran.stdout + ran.stderr).strip().splitlines()[-1])
+            raise MissingError((ran.stdout + ran.stderr).strip().splitlines()[-1])
 
 
 ENVIRONMENTS: Final = {
@@ -95,23 +95,21 @@ class Child:
         )
 
     def __call__(self, *asked: Any) -> Any:
-        """Ask, and wait for the answer. Raises RuntimeError if the child fails."""
+        """Ask, and wait for the answer. Raises MissingError if the child fails."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(asked), file=self._process.stdin, flush=True)
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the child ended: see {self._log.name}")
+            raise MissingError(f"the process failed: see {self._log.name}")
         answer, seconds = json.loads(line)
         self.seconds += seconds
         return answer
 
     def close(self) -> None:
         """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._log.close()
+        with self._log, self._process:  # closes its pipes and waits
+            pass
 
 
 class Remote(Search):

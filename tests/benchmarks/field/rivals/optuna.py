@@ -1,5 +1,6 @@
 """Optuna: its samplers and pruners, everything at its defaults but for ``constant_liar`` beside other workers, which
-its documentation advises."""
+its documentation advises.
+"""
 
 from typing import Any
 
@@ -17,6 +18,7 @@ class Optuna(Rival):
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         sampler, _, pruner = method.partition(", ")
         self._study = optuna.create_study(
+            study_name=f"field {self.seed}",  # Hyperband draws a trial's bracket from it, and by default it is random
             direction="maximize",
             sampler=optuna.samplers.GPSampler(seed=self.seed)
             if sampler == "GP"
