@@ -1,6 +1,6 @@
-"""The dashboard in a browser: seconds until a study's first chart answers the mouse, beside Optuna's dashboard where
-``OPTUNA_DASHBOARD`` names its program; and what an open page of a study that rests, and a look at a large running one,
-take of the server's processor.
+"""The dashboard in a browser: seconds until a study's first chart answers the mouse, and the bytes until then, beside
+Optuna's dashboard where ``OPTUNA_DASHBOARD`` names its program; and what an open page of a study that rests, and a look
+at a large running one, take of the server's processor.
 
 The rival shows the same studies, exported. Both are opened by turns; medians of several rounds.
 """
@@ -34,6 +34,8 @@ pytestmark = [
 ]
 
 SIZES, ROUNDS, RESTS = (100, 10_000), 3, 30.0
+QUIET = 5000
+"""Milliseconds after the first chart in which further files of a page arrive."""
 RIVAL = os.environ.get("OPTUNA_DASHBOARD")
 OURS, THEIRS = (
     "figure .panel svg.marks path[aria-roledescription], figure .panel svg.marks path",
@@ -60,6 +62,10 @@ def theirs(folder: Path) -> Iterator[str]:
         server.terminate()
 
 
+TOOLS = {"skipstack": (ours, OURS), **({"optuna-dashboard": (theirs, THEIRS)} if RIVAL else {})}
+"""Each tool with the function that serves a study by it, and what matches its first chart."""
+
+
 def seconds_until(browser: Any, address: str, selector: str) -> float:
     """The seconds from a new browser's first request until something is drawn."""
     page = browser.new_context().new_page()
@@ -76,27 +82,45 @@ def seconds_until(browser: Any, address: str, selector: str) -> float:
     return took
 
 
+def kilobytes_until(browser: Any, address: str, selector: str) -> float:
+    """The kilobytes that a new browser receives until something is drawn and the network is at rest."""
+    received = list[float]()
+    page = browser.new_context().new_page()
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    network.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
+    page.goto(address, wait_until="commit")
+    expect(page.locator(selector).first).to_be_visible(timeout=120_000)
+    page.wait_for_timeout(QUIET)
+    page.context.close()
+    return sum(received) / 1000
+
+
 def processor(pid: int) -> float:
     """The seconds of a processor that a process has taken."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def write_study(folder: Path, trials: int) -> None:
+    """A study of ``trials``, for each tool that is measured."""
+    path = folder / "runs" / "study"
+    write_large(path / "ledger", large_study(trials), trials)
+    study_frames(path)  # which keeps what takes long to make, as any report does
+    if RIVAL:
+        typed("export", path, "--optuna", f"sqlite:///{folder / 'optuna.db'}")
+
+
 def test_the_first_chart_is_there_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # how the ledger is written is not measured
-    tools = {"skipstack": (ours, OURS), **({"optuna-dashboard": (theirs, THEIRS)} if RIVAL else {})}
     found: dict[str, dict[str, float]] = {}
     with chromium() as browser:
         for trials in SIZES:
             folder = tmp_path / str(trials)
-            path = folder / "runs" / "study"
-            write_large(path / "ledger", large_study(trials), trials)
-            study_frames(path)  # which keeps what takes long to make, as any report does
-            if RIVAL:
-                typed("export", path, "--optuna", f"sqlite:///{folder / 'optuna.db'}")
-            cold, warm = ({name: list[float]() for name in tools} for _ in range(2))
+            write_study(folder, trials)
+            cold, warm = ({name: list[float]() for name in TOOLS} for _ in range(2))
             for _ in range(ROUNDS):
-                for name, (serve, selector) in tools.items():
+                for name, (serve, selector) in TOOLS.items():
                     began = time.perf_counter()
                     with serve(folder) as address:
                         seconds_until(browser, address, selector)
@@ -105,6 +129,22 @@ def test_the_first_chart_is_there_in_time(tmp_path: Path, monkeypatch: pytest.Mo
             for what, each in (("server just started", cold), ("server that runs", warm)):
                 found[f"{what}, {trials:,} trials"] = {name: median(values) for name, values in each.items()}
     record("dashboard", found, "seconds")
+
+
+def test_a_new_browser_receives_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    found: dict[str, dict[str, float]] = {}
+    with chromium() as browser:
+        for trials in SIZES:
+            folder = tmp_path / str(trials)
+            write_study(folder, trials)
+            received: dict[str, float] = {}
+            for name, (serve, selector) in TOOLS.items():
+                with serve(folder) as address:
+                    seconds_until(browser, address, selector)  # waits for the server
+                    received[name] = kilobytes_until(browser, address, selector)
+            found[f"received by a new browser, {trials:,} trials"] = received
+    record("dashboard", found, "kB")
 
 
 def test_a_page_that_rests_takes_no_processor_and_a_look_at_a_large_study_little(
