@@ -21,7 +21,6 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import is_finished, last_ablation, read_study
 from tests.pages import ROOT
 from tests.results import windows
-from tests.results.earlier import earlier_pages, stamped
 from tests.results.inspected import Inspected, inspect
 from tests.results.kept import Kept, keep
 from tests.results.page import Rendered, render
@@ -114,12 +113,6 @@ def write(source: Source, made: Rendered) -> None:
         (source.folder / name).write_text(svg)
 
 
-def write_kept(source: Source) -> None:
-    """Write a page and run nothing: one of an earlier version stands until its studies are run."""
-    if source.page not in earlier_pages():
-        write(source, render(source))
-
-
 def main(arguments: Sequence[str]) -> int:
     """Make the pages that are named, or all. Exit 2 if one cannot be made; the others are."""
     parser = argparse.ArgumentParser(prog="python -m tests.results", description=(__doc__ or "").partition("\n")[0])
@@ -134,12 +127,10 @@ def main(arguments: Sequence[str]) -> int:
     except UserError as error:
         parser.error(str(error))
     failed = 0
-    for path in () if asked.pages else earlier_pages():
-        path.write_text(stamped(path))
     for source in wanted:
         try:
             if asked.kept:
-                write_kept(source)
+                write(source, render(source))
             else:
                 make(source, asked.runs, by_this_version=asked.by_this_version)
         except UserError as error:

@@ -32,19 +32,15 @@ from tests.pages import ROOT
 from tests.results import __main__ as results
 from tests.results import windows
 from tests.results.coverage import coverage
-from tests.results.earlier import earlier_pages, stamped
 from tests.results.figures import StudyFigures
 from tests.results.inspected import Inspected
 from tests.results.kept import Kept, without_times
-from tests.results.page import notice, render
+from tests.results.page import render
 from tests.results.printed import PrintedPage, printed
 from tests.results.sized import count
 from tests.results.source import RESULTS, Source, find_source, read_source, sources
 
 SOURCES = sources()
-EARLIER = set(earlier_pages())
-MADE = [source for source in SOURCES if source.page not in EARLIER]
-"""Those whose pages no earlier version wrote."""
 
 PAGES = [path for path in sorted(RESULTS.glob("*.md")) if path.stem != "README" and printed(path.stem).was_run]
 
@@ -173,7 +169,7 @@ def _kept_bytes(source: Source) -> int:
 
 
 @pytest.mark.first(2)
-@pytest.mark.parametrize("source", sorted(MADE, key=_kept_bytes), ids=lambda source: source.name)
+@pytest.mark.parametrize("source", sorted(SOURCES, key=_kept_bytes), ids=lambda source: source.name)
 def test_a_page_is_what_its_source_and_its_studies_make(source: Source) -> None:
     found = render(source)
     assert source.page.read_text() == found.text, f"out of date: run `make results PAGE={source.name}`"
@@ -238,13 +234,6 @@ def test_nothing_is_kept_that_no_page_shows() -> None:
     sizes = {source.sizes(study) for source in SOURCES if source.kept for study in source.sized}
     assert kept == {path for each in files for path in (each.file, each.script)} | watched | sizes
     assert sum(path.stat().st_size for path in kept) < 4_000_000
-
-
-@pytest.mark.parametrize("path", sorted(EARLIER), ids=lambda path: path.stem)
-def test_a_page_of_an_earlier_version_says_so_by_itself(path: Path) -> None:
-    assert path.read_text() == stamped(path), "run `make results`"
-    of = printed(path.stem).version
-    assert notice(of) == "" or f"version {of}'s and were never run on version" in path.read_text()
 
 
 def test_the_coverage_names_every_page_of_a_papers_preset_once() -> None:
