@@ -150,7 +150,7 @@ def picture(results: Results) -> Any:
     panels = [_panel(whole, "evaluations"), _panel(stopped, "share of the budget")]
     return finished(
         alt.vconcat(*panels, spacing=20).resolve_scale(color="independent", strokeDash="independent"),
-        "What is missing to the best, on tasks of other packages",
+        "What is missing to the best",
         "Regret in units of each task's scale, a geometric mean over the open half of the tasks and the seeds. Above: "
         "nothing is stopped. Below: trials are stopped, four workers.",
     )

