@@ -1,6 +1,6 @@
 """MLflow holds what the ledger says, once, whatever happens to the process that writes it and to the one that tells it.
 
-Each test has a store of its own; the same history, told to a ``Tracker``, says what it has to hold.
+Each test has a store of its own; what it has to hold is written by this process from the same history.
 """
 
 import os
@@ -43,7 +43,7 @@ def events() -> list[Event]:
 
 @pytest.fixture(scope="module")
 def expected(events: list[Event], tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """What a store holds of the study, as a tracker in this process writes it."""
+    """What a store holds of the study, as this process writes it."""
     uri = f"sqlite:///{tmp_path_factory.mktemp('expected') / 'mlflow.db'}"
     assert write(uri, events) is None
     return content(uri, events)
