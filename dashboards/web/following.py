@@ -58,6 +58,9 @@ SHARE: Final = 5
 therefore read less often.
 """
 
+OVER: Final = ("finished", "interrupted")
+"""The states of a study that no process runs."""
+
 RECENT: Final = 1.0
 """An exploration of a running study is reused for this many seconds, plus the seconds that it took."""
 
@@ -225,7 +228,7 @@ class Followed:
         exploration.
         """
         with self._lock:
-            over, began = self._look().state in ("finished", "interrupted"), time.perf_counter()
+            over, began = self._look().state in OVER, time.perf_counter()
             recent = not over and began - self._progressed_at < RECENT + self._progress_seconds
             if self._progressed is None or not (self._is_progressed or recent):
                 self._progressed, self._is_progressed = self._read(), True

@@ -37,7 +37,7 @@ from skipstack.dashboards.web.elements import (
     text_field,
     verdict,
 )
-from skipstack.dashboards.web.following import StudyNow, followed
+from skipstack.dashboards.web.following import OVER, StudyNow, followed
 from skipstack.dashboards.web.running_trials import next_hour_of, running_trials
 from skipstack.dashboards.web.section import Element, Section, never
 from skipstack.dashboards.web.snapshot import is_short, snapshot, version_of
@@ -53,9 +53,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skipstack.search.analysis.exploration.exploration import Exploration
-
-OVER: Final = ("finished", "interrupted")
-"""The states of a study that no process runs."""
 
 FAULTS: Final = 20
 """The maximum number of faults that are listed: the latest ones."""

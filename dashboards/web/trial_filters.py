@@ -21,14 +21,11 @@ if TYPE_CHECKING:
 MOST_AXES: Final = 6
 """The maximum number of axes that are drawn before the user chooses axes."""
 
-
 STATES: Final = ("running", "paused", *get_args(Reason))
 """The states in which a trial may be."""
 
-
 WIDE: Final = 20
 """A list of numbers has a logarithmic scale if its largest number is more than this many times the smallest."""
-
 
 END: Final = "end"
 """The choice of each trial's best score, however long it was trained."""
