@@ -5,7 +5,7 @@ from html import escape
 from typing import Final
 
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.web.elements import form, kept, link, select, sentence, shown
+from skipstack.dashboards.web.elements import form, heading, kept, link, select, sentence, shown
 from skipstack.dashboards.web.linked_trials import linked
 from skipstack.dashboards.web.page_names import NAMES, STUDIES
 from skipstack.dashboards.web.section import Section
@@ -67,7 +67,8 @@ def chart_of(section: Section, number: int) -> Drawn | None:
 
 def refused(view: View, message: str, *, version: str) -> str:
     """The page that shows a mistake in an address, or the reason why a study cannot be read."""
-    return document(view, [Section("refused", lambda: [sentence(message)])], version=version, charts="")
+    said = Section("refused", lambda: [heading(NAMES[view.page], level=1), sentence(message)])
+    return document(view, [said], version=version, charts="")
 
 
 def _elements(view: View, section: Section) -> Iterator[str]:

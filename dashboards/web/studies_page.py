@@ -111,8 +111,8 @@ def _described(own: View, of: Snapshot) -> Row:
     trials, measure = frames.trials, frames.measure
     ends = trials["state"].value_counts()
     running = int(ends.get("running", 0) + ends.get("paused", 0))
-    unfinished = "interrupted" if frames.interrupted else f"{running:,} running" if running else "not finished"
-    state = "finished" if frames.finished else unfinished
+    going = f"{running:,} running" if running else "ablation running" if frames.searched else "not finished"
+    state = "finished" if frames.finished else "interrupted" if frames.interrupted else going
     asked = max(study_size(frames.study, frames.space), len(trials))
     page = GOING if not frames.finished or best is None else BELIEVE if frames.confirms else WORKS
     score = None if best is None else measure.score(float(trials["dev"][best]))

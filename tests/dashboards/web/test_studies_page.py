@@ -71,12 +71,14 @@ def test_a_row_counts_the_trials_that_there_can_be_and_says_what_is_interrupted(
     write(tmp_path / "interrupted", [*begun, interrupted])
     write(tmp_path / "resumed", [*begun, interrupted, resumed])
     write(tmp_path / "ablation", [*history(study(trials=4)), *ablation])
+    write(tmp_path / "ablated", [*history(study(trials=4)), *ablation[:-1]])
     table = rows(Opened(tmp_path))
     assert {name: cells[1:3] for name, cells in table.items()} == {
         "few": ["finished", "3 of 3"],
         "interrupted": ["interrupted", "7 of 30"],
         "resumed": ["2 running", "7 of 30"],
         "ablation": ["interrupted", "4 of 4"],
+        "ablated": ["ablation running", "4 of 4"],
     }
 
 
@@ -143,6 +145,7 @@ def test_an_address_with_an_unknown_study_is_told_with_the_nearest_name(runs: Pa
     page = Opened(runs, WORKS, study=f"{runs}/a-serch")
     assert page.status == 404
     assert f"(nearest: '{runs}/a-search'; allowed: " in page.text
+    assert page.page.count("<h1>") == 1
 
 
 def test_a_study_whose_folder_is_not_utf_8_is_listed_and_opened_whole_or_damaged(tmp_path: Path) -> None:
