@@ -1,6 +1,6 @@
 """The report on corpora: sizes, tags and suspicious characters of each split, and faults that spoil comparisons."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,9 +41,9 @@ class Described:
     warnings: tuple[str, ...]
 
 
-def health_report(title: str, corpora: Sequence[Described]) -> Report:
-    """The report of one corpus, or of all corpora of a study."""
-    groups = [group for corpus in corpora for group in _groups(corpus, named=corpus.name != title)]
+def health_report(title: str, corpora: Sequence[Described], *, said: Collection[str] = ()) -> Report:
+    """The report of one corpus, or of all corpora of a study. ``said``: warnings that its page does not repeat."""
+    groups = [group for corpus in corpora for group in _groups(corpus, said, named=corpus.name != title)]
     records = [{"corpus": corpus.name, **record} for corpus in corpora for record in _records(corpus.health)]
     return Report(
         page=Page(title, tuple(groups)),
@@ -58,10 +58,13 @@ def health_report(title: str, corpora: Sequence[Described]) -> Report:
     )
 
 
-def _groups(corpus: Described, *, named: bool) -> Iterator[tuple[Block, ...]]:
+def _groups(corpus: Described, said: Collection[str], *, named: bool) -> Iterator[tuple[Block, ...]]:
     if named:
         yield (Heading(corpus.name),)
-    yield lines(corpus.warnings) or (Sentence(SOUND),)
+    if not corpus.warnings:
+        yield (Sentence(SOUND),)
+    elif unsaid := [line for line in corpus.warnings if line not in said]:
+        yield lines(unsaid)
     yield (_sizes(corpus.health),)
     yield (_tags(corpus.health),)
     if notes := list(_notes(corpus.health)):

@@ -47,7 +47,7 @@ def confidence_page(view: View) -> Sequence[Section]:
         *([Section("trends", lambda: charts(trend_charts(of.record)))] if of.frames.fixed else []),
         Section("search", partial(_search, of)),
         *(_paper(view, of) if of.frames.study.space.base.keeps_weights else ()),
-        *([Section("corpora", partial(_corpora, view), when="soon")] if of.frames.corpora else []),
+        *([Section("corpora", partial(_corpora, view, of), when="soon")] if of.frames.corpora else []),
     ]
 
 
@@ -115,11 +115,11 @@ def _compared(view: View, of: Snapshot, name: str) -> Iterator[Element]:
     yield chart(compared_chart(made.records, found.measure, found.split))
 
 
-def _corpora(view: View) -> Iterator[Element]:
+def _corpora(view: View, of: Snapshot) -> Iterator[Element]:
     yield heading("The corpora")
     try:
         described, title = recorded_corpora(view.path)
     except UserError as error:
         yield sentence(str(error), pale=True)
         return
-    yield report(health_report(title, described), view.trial, titled=False)
+    yield report(health_report(title, described, said=of.frames.warnings), view.trial, titled=False)

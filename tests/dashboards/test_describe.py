@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from skipstack.dashboards.web.page_names import BELIEVE
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.study.record.reading import read_study
 from tests.command_line import Answer, refusal, typed
+from tests.dashboards.web.shown import Opened
 from tests.formats.before_files import copied
 
 STUDY = """\
@@ -81,6 +83,9 @@ def test_it_is_in_the_reports_in_the_ledger_and_in_the_frames(searched: tuple[An
     assert f"warning: {UNKNOWN}" in " ".join(answer.out.split())
     assert f"warning: {UNKNOWN}" in " ".join(typed("report", path).out.split())
     assert json.loads(typed("report", path, "--format", "json").out)["warnings"] == list(record.warnings)
+    page = Opened(path, BELIEVE).text
+    assert [page.count(line) for line in record.warnings] == [1] * len(record.warnings)
+    assert ("The corpora" in page, "Nothing was found that spoils" in page) == (True, False)
     copy = shutil.copytree(path, tmp_path / "copy")
     assert json.loads(typed("compare", path, copy, "--format", "json").out)["warnings"] == list(record.warnings)
 
