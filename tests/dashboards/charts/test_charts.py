@@ -202,6 +202,8 @@ def test_axes_stand_in_their_order_and_the_most_important_is_named_if_it_stands_
     )
     drawing = Drawing(chart := importance(frame))
     assert words(chart).startswith("In the search, b is shown to matter. 1 of 3 axes stands out.")
+    overlapping = words(importance(frame.assign(fanova=[0.4, 0.7, 0.2, NAN])))
+    assert ["Shares overlap: " in each for each in (words(chart), overlapping)] == [False, True]
     points = [(place(mark), mark.get("fill")) for mark in drawing.marks("symbol")]
     assert len(points) == 2 * 3
     own = sorted((y, x) for (x, y), colour in points if colour == BLUE)
