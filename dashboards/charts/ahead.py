@@ -54,7 +54,7 @@ def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Meas
     layers = [
         *rules(thresholds["rung"], x),
         alt.Chart(data(drawn)).mark_line(strokeWidth=1.5).encode(x=x, y=y, detail="trial:N", **look),
-        alt.Chart(data(ends)).mark_point(filled=True, size=36, opacity=1, color=BLUE).encode(x=x, y=y, tooltip=told),
+        alt.Chart(data(ends)).mark_point(filled=True, size=36, color=BLUE).encode(x=x, y=y, tooltip=told),
     ]
     if len(asked):
         layers.append(

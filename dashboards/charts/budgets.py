@@ -27,7 +27,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
     lines = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, **look)
     ends = [
         alt.Chart(data(own.loc[[own[cost].idxmax()]]))
-        .mark_point(filled=True, size=70, opacity=1, color=study.colour, shape=study.shape)
+        .mark_point(filled=True, size=70, color=study.colour, shape=study.shape)
         .encode(x=x, y=y)
         for study in studies
         for own in [rows[rows["study"] == study.name]]

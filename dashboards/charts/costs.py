@@ -78,8 +78,8 @@ def _drawn(
     steps: Literal["step-before", "step-after"] = "step-before" if larger_costs_less else "step-after"
     layers = [
         alt.Chart(data(front)).mark_line(interpolate=steps, color=INK, strokeWidth=1.5).encode(x=x, y=y),
-        alt.Chart(data(drawn)).mark_point(size=36, opacity=0.9).encode(x=x, y=y, **marks(there)),
-        alt.Chart(data(front)).mark_point(filled=True, size=40, color=INK, opacity=1).encode(x=x, y=y),
+        alt.Chart(data(drawn)).mark_point(size=36).encode(x=x, y=y, **marks(there)),
+        alt.Chart(data(front)).mark_point(filled=True, size=40, color=INK).encode(x=x, y=y),
     ]
     silent = len(trials) - len(rows)
     return finished(

@@ -76,14 +76,14 @@ def learning_curves(
     y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
     x = alt.X("epoch:Q", title="epoch", axis=whole_numbers(drawn["epoch"]), scale=alt.Scale(zero=False, nice=False))
     look = strokes(present)
-    lines = alt.Chart(data(drawn)).mark_line(strokeWidth=1, opacity=0.6).encode(x=x, y=y, detail="trial:N", **look)
+    lines = alt.Chart(data(drawn)).mark_line(strokeWidth=1).encode(x=x, y=y, detail="trial:N", **look)
     cross: dict[str, Any] = {"shape": "M-.5,-.5L.5,.5M.5,-.5L-.5,.5", "color": ORANGE, "size": 60, "strokeWidth": 1.5}
     best, stopped = drawn[drawn["kind"] == BEST.name], last[last["kind"] == STOPPED.name]
     others = last[last["kind"] != STOPPED.name]
-    ends = alt.Chart(data(others)).mark_point(filled=True, size=18, opacity=1).encode(x=x, y=y, color=look["color"])
+    ends = alt.Chart(data(others)).mark_point(filled=True, size=18).encode(x=x, y=y, color=look["color"])
     parts = [
         (best, alt.Chart(data(best)).mark_line(color=INK, strokeWidth=2.5).encode(x=x, y=y)),
-        (stopped, alt.Chart(data(stopped)).mark_point(opacity=1, **cross).encode(x=x, y=y)),
+        (stopped, alt.Chart(data(stopped)).mark_point(**cross).encode(x=x, y=y)),
         (others, ends),
     ]
     layers = [*rules(rungs, x), lines, *(part for rows, part in parts if len(rows))]  # empty layers have no extent

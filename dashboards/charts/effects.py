@@ -83,7 +83,7 @@ def effects(
             alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
             *intervals,
             *arrows,
-            base.mark_point(size=80, strokeWidth=1.8, opacity=1).encode(**symbols(present, columns=1)),
+            base.mark_point(size=80, strokeWidth=1.8).encode(**symbols(present, columns=1)),
             alt.Chart(data(above))
             .mark_text(align="left", fontWeight="bold", fontSize=12)
             .encode(y=y, x=alt.value(0), text="text:N"),
@@ -162,6 +162,6 @@ def _arrow(lines: "pd.Series[str]", colour: str, shape: str, edge: float) -> Any
     """Draw arrows where the intervals of ``lines`` are cut off: at ``edge``, the limit of the x axis."""
     return (
         alt.Chart(data(pd.DataFrame({"line": lines, "edge": edge})))
-        .mark_point(filled=True, shape=shape, size=50, color=colour, opacity=1)
+        .mark_point(filled=True, shape=shape, size=50, color=colour)
         .encode(y="line:N", x="edge:Q")
     )

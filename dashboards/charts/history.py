@@ -48,7 +48,7 @@ def history(trials: pd.DataFrame, measure: Measure, ranked: Sequence[int] | None
     ]
     layers = [
         alt.Chart(data(pd.concat([steps, last]))).mark_line(interpolate="step-after", color=INK).encode(x=x, y=y),
-        alt.Chart(data(drawn)).mark_point(size=30, opacity=0.8).encode(x=x, y=y, **marks(there), tooltip=told),
+        alt.Chart(data(drawn)).mark_point(size=30).encode(x=x, y=y, **marks(there), tooltip=told),
     ]
     silent = len(trials) - len(rows)
     return finished(

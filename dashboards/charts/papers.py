@@ -44,7 +44,7 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
         *([between] if len(both) else []),
         *([interval.encode(y=y, x="low:Q", x2="high:Q")] if len(settled) else []),
         alt.Chart(data(pd.concat([ours.assign(at=ours["ours"]), theirs.assign(at=theirs["paper"])])))
-        .mark_point(size=80, strokeWidth=1.8, opacity=1)
+        .mark_point(size=80, strokeWidth=1.8)
         .encode(y=y, x=x, **symbols(present, columns=1)),
     ]
     agree = int((both["paper"] * both["ours"] > 0).sum())

@@ -84,7 +84,7 @@ def seed_curves(
             **strokes(there),
             strokeWidth=alt.condition(f"datum.kind == '{MEAN.name}'", alt.value(2.5), alt.value(1.5)),
         ),
-        alt.Chart(data(own)).mark_circle(size=22, color=BLUE, opacity=1).encode(x=x, y=y, tooltip=told),
+        alt.Chart(data(own)).mark_circle(size=22, color=BLUE).encode(x=x, y=y, tooltip=told),
     ]
     if 1 < seeds <= NAMED:
         layers.append(
@@ -94,7 +94,7 @@ def seed_curves(
         )
     last = drawn[drawn["seed"] < 0].groupby("kind", sort=False).tail(1)
     if len(last):  # a mean of a single epoch has no line
-        point = alt.Chart(data(last)).mark_point(filled=True, size=22, opacity=1)
+        point = alt.Chart(data(last)).mark_point(filled=True, size=22)
         layers.append(point.encode(x=x, y=y, color=strokes(there)["color"]))
     lost = len(curves[curves["trial"] == trial]) - len(own)
     return finished(

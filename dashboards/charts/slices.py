@@ -54,7 +54,7 @@ def slices(
         )
         panels.append(
             alt.Chart(data(rows))
-            .mark_point(size=26, opacity=0.75)
+            .mark_point(size=26)
             .encode(
                 x=channel(alt.X, "at", tried, names[axis], log=axis in log),
                 y=alt.Y("value:Q", title=value_title(measure), scale=scale),

@@ -69,6 +69,6 @@ def _correlations(frame: pd.DataFrame, x: alt.X) -> Any:
     return alt.layer(
         alt.Chart(data(frame)).mark_rule(color=LINE).encode(x=x, y=alt.datum(0)),
         points.mark_line(color=INK, strokeWidth=1),
-        points.mark_point(filled=True, color=INK, size=50, opacity=1),
+        points.mark_point(filled=True, color=INK, size=50),
         points.mark_text(dy=-11).encode(text=alt.Text("correlation:Q", format="+.2f")),
     ).properties(width=WIDTH, height=110)

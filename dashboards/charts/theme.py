@@ -109,6 +109,7 @@ CONFIG: Final[Mapping[str, Any]] = {
         "titleFontWeight": "normal",
         "titleFontSize": 12,
     },
+    "mark": {"opacity": 1},  # by default, points are translucent, and too pale
     "text": {"color": INK, "fontSize": 11},
     "rule": {"color": INK},
     "aria": False,  # descriptions of each mark would fill most of the file; the picture as a whole has a description

@@ -45,14 +45,14 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
         ends = ends.assign(low=ends["low"].clip(lower=0.0), high=ends["high"].clip(upper=100.0))
     intervals = [
         alt.Chart(data(ends[ends["line"] == look.name]))
-        .mark_rule(strokeWidth=2, opacity=0.6, color=look.colour)
+        .mark_rule(strokeWidth=2, color=look.colour)
         .encode(x=x, y=alt.Y("low:Q", title=value_title(measure, split)), y2="high:Q")
         for look in present
         if (ends["line"] == look.name).any()
     ]
     points = [
         alt.Chart(data(rows[rows["line"] == look.name]))
-        .mark_point(filled=True, size=70, opacity=1, color=look.colour, shape=look.shape)
+        .mark_point(filled=True, size=70, color=look.colour, shape=look.shape)
         .encode(x=x, y=y)
         for look in present
     ]  # each in a layer of its own: in a single layer, the shapes of points would replace the lines in the legend

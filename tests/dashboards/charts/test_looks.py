@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from itertools import combinations
 
+import altair as alt
+import pandas as pd
 import pytest
 
 from skipstack.dashboards.charts import curves, effects, papers, states, survival, timeline
-from skipstack.dashboards.charts.theme import SERIES, Look
+from skipstack.dashboards.charts.theme import ORANGE, SERIES, Look, data, finished
+from tests.dashboards.charts.drawn import Drawing
 from tests.oracles.seeing import KINDS, contrast, difference, difference_in_grey, seen
 
 WHITE, DARK = "#ffffff", "#0d1117"
@@ -39,3 +42,9 @@ def test_every_colour_stands_out_from_a_light_page_and_from_a_dark_one() -> None
     for colour, *_ in SERIES[1:]:
         assert min(contrast(colour, WHITE), contrast(colour, DARK)) > 3
     assert contrast(SERIES[0][0], WHITE) > 12
+
+
+def test_points_are_drawn_in_full_colour_so_that_the_contrast_holds() -> None:
+    points = alt.Chart(data(pd.DataFrame({"at": [1, 2]}))).mark_point(color=ORANGE).encode(x="at:Q")
+    marks = Drawing(finished(points, "Points")).marks("symbol")
+    assert [(mark.get("stroke"), mark.get("opacity", "1")) for mark in marks] == [(ORANGE, "1")] * 2
