@@ -66,7 +66,7 @@ def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log:
         spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}
         scale = alt.Scale(nice=False, domain=[float(values.min()), float(values.max())], **spaced)
         return kind(
-            f"{field}:Q", title=title[:LETTERS], scale=scale, axis=alt.Axis(format="~g", tickCount=5, grid=False)
+            f"{field}:Q", title=title[:LETTERS], scale=scale, axis=alt.Axis(format="~r", tickCount=5, grid=False)
         )
     return kind(f"{field}:N", title=title[:LETTERS], scale=named(ordered(values)), axis=alt.Axis(labelAngle=0))
 

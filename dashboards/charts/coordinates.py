@@ -68,7 +68,7 @@ def parallel_coordinates(
     layers = [
         alt.Chart(data(marks)).mark_rule(color=LINE).encode(x=x),
         alt.Chart(data(rows))
-        .mark_line(strokeWidth=1.2, opacity=0.7)
+        .mark_line(strokeWidth=1.2)
         .encode(x=x, y=y, detail="trial:N", color=alt.Color("rank:Q", scale=scale, legend=None)),
         alt.Chart(data(rows[rows["trial"] == drawn.index[-1]])).mark_line(strokeWidth=2.5, color=INK).encode(x=x, y=y),
         alt.Chart(data(marks)).mark_text(stroke="#ffffff", strokeWidth=3, **label).encode(x=x, y=y, text="text:N"),

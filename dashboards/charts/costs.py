@@ -71,7 +71,7 @@ def _drawn(
     x = alt.X(
         "cost:Q",
         title=title,
-        axis=alt.Axis(format="~s" if len(rows) and rows["cost"].max() >= 1000 else "~g", tickCount=6),
+        axis=alt.Axis(format="~s" if len(rows) and rows["cost"].max() >= 1000 else "~r", tickCount=6),
         scale=alt.Scale(type="log") if wide else alt.Scale(zero=False),
     )
     y = alt.Y("value:Q", title=value_title(measure), scale=value_scale(measure))

@@ -26,7 +26,9 @@ def importance(frame: pd.DataFrame) -> Any:
         share=lambda shares: 100 * shares["share"],
         of=lambda shares: shares["of"].map({"fanova": SEARCH.name, "by_chance": CHANCE.name}),
     )
-    y = alt.Y("axis:N", title=None, scale=named(order), axis=alt.Axis(domain=False, ticks=False, labelLimit=0))
+    y = alt.Y(
+        "axis:N", title=None, scale=named(order), axis=alt.Axis(domain=False, ticks=False, labelLimit=0, labelPadding=8)
+    )
     x = alt.X("share:Q", title="share of the variance of scores (%, fANOVA)", scale=alt.Scale(domainMin=0, zero=True))
     spans = alt.Chart().mark_rule(color=LINE, strokeWidth=2).encode(y=y, x="min(share):Q", x2="max(share):Q")
     points = alt.Chart().mark_point(filled=True, size=90).encode(y=y, x=x, **marks(LOOKS, "of:N"))

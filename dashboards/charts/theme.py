@@ -20,7 +20,7 @@ BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#1861b5", "#e2762c", "#a1698a", 
 RED: Final = "#7a2e1d"
 """The colours of marks. The hues are about those of Okabe and Ito, "Color Universal Design" (2008)."""
 
-WORST, BEST = "#f2b56b", BLUE
+WORST, BEST = ORANGE, BLUE
 """The ends of a scale of quality. Between them, colours become darker all the way, so that grey shows the order."""
 
 WIDTH: Final = 380

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from skipstack.dashboards.charts import curves, effects, papers, states, survival, timeline
-from skipstack.dashboards.charts.theme import ORANGE, SERIES, Look, data, finished
+from skipstack.dashboards.charts.heat_map import STRONGEST
+from skipstack.dashboards.charts.theme import BLUE, ORANGE, SERIES, WORST, Look, data, finished
+from skipstack.dashboards.formats.style import COLOURS
 from tests.dashboards.charts.drawn import Drawing
 from tests.oracles.seeing import KINDS, contrast, difference, difference_in_grey, seen
 
@@ -39,7 +41,7 @@ def test_series_differ_in_shape_and_dash_and_the_first_four_in_grey_too() -> Non
 
 
 def test_every_colour_stands_out_from_a_light_page_and_from_a_dark_one() -> None:
-    for colour, *_ in SERIES[1:]:
+    for colour in (WORST, *(colour for colour, *_ in SERIES[1:])):
         assert min(contrast(colour, WHITE), contrast(colour, DARK)) > 3
     assert contrast(SERIES[0][0], WHITE) > 12
 
@@ -48,3 +50,11 @@ def test_points_are_drawn_in_full_colour_so_that_the_contrast_holds() -> None:
     points = alt.Chart(data(pd.DataFrame({"at": [1, 2]}))).mark_point(color=ORANGE).encode(x="at:Q")
     marks = Drawing(finished(points, "Points")).marks("symbol")
     assert [(mark.get("stroke"), mark.get("opacity", "1")) for mark in marks] == [(ORANGE, "1")] * 2
+
+
+@pytest.mark.parametrize(("ink", "paper"), list(zip(COLOURS["ink"], COLOURS["paper"], strict=True)))
+@pytest.mark.parametrize("colour", [BLUE, ORANGE])
+def test_the_numbers_in_the_cells_of_a_heat_map_stand_out(colour: str, ink: str, paper: str) -> None:
+    parts = ((int(colour[place : place + 2], 16), int(paper[place : place + 2], 16)) for place in (1, 3, 5))
+    cell = "#" + "".join(f"{round(STRONGEST * own + (1 - STRONGEST) * behind):02x}" for own, behind in parts)
+    assert contrast(ink, cell) > 4.5
