@@ -345,7 +345,7 @@ def check(path: Path, options: AblationOptions, parts: Mapping[int, StudyRecord]
     assert numbers <= set(whole.plan.looks or {options.seeds})
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("seed", range(60))
 def test_an_ablation_that_is_stopped_at_any_moment_ends_as_one_that_is_not(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -315,6 +315,7 @@ def test_means_over_corpora_are_runs_of_their_own(tmp_path: Path) -> None:
     assert held(own, path) == before
 
 
+@pytest.mark.slow
 def test_a_row_that_another_search_names_too_is_published_by_its_first_name(tmp_path: Path) -> None:
     """The best of the other search is the winner without its rate, which is compared with the winner either way."""
     depth, rate = "model.stack.depth", "training.optimiser.learning_rate"

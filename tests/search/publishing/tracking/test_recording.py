@@ -513,6 +513,7 @@ def test_a_run_that_the_user_deleted_stays_deleted_and_the_study_goes_on(
     assert set(content(uri, events)) == {"depths", "trial 1", "trial 2", "trial 3", "trial 4"}
 
 
+@pytest.mark.slow
 def test_the_run_of_a_study_or_of_an_ablation_that_was_deleted_comes_back_above_its_trials(
     uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
