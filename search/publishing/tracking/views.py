@@ -129,9 +129,11 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
     """Return the page state for a table of the search's trials. ``axes``: the parameters to show."""
-    # MLflow shows metrics first: on a narrow screen each further one pushes the axes out of sight.
-    metrics = ["best_score", f"test_{record.measure.name}", *(GAIN if _designed(record) else ())]
-    tags = [*(["skipstack.over"] if _designed(record) else []), "skipstack.end_reason"]
+    # MLflow shows metrics first: on a narrow screen each further one pushes the axes out of sight. Beside MLflow's own
+    # panels, a screen of 1,280 pixels has room for two columns.
+    designed = _designed(record)
+    metrics = ["best_score", *((f"test_{record.measure.name}", *GAIN) if designed else ())]
+    tags = [*(["skipstack.over"] if designed else []), "skipstack.end_reason"]
     columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", tags)]
     # Columns of attributes, such as the source, are left out, since the page shows them first and they would fill it.
     return {**_page(of_role(study_id, "trial"), "best_score"), "selectedColumns": columns}

@@ -71,6 +71,7 @@ def test_a_ranking_holds_trials_alone_or_the_rows_of_one_ablation() -> None:
         *["metrics.`best_score`"] * 2,
         *["metrics.`gain`"] * 2,
     ]
+    assert found[OWN]["selectedColumns"][:2] == ["metrics.`best_score`", "params.`axis.depth`"]
     assert found[f"{OWN}-ablation-1"]["selectedColumns"] == [
         *(f"metrics.`{name}`" for name in ("gain", "gain_low", "gain_high", "p", "test_accuracy")),
         "tags.`skipstack.change`",
