@@ -221,7 +221,9 @@ def test_a_scale_of_one_value_has_its_number_in_the_legend() -> None:
         assert not [word for word in written if "NaN" in word]
 
 
-@pytest.mark.parametrize(("seconds", "unit"), [(10, "seconds"), (50, "seconds"), (500, "minutes"), (50_000, "hours"), (500_000, "days")])
+@pytest.mark.parametrize(
+    ("seconds", "unit"), [(10, "seconds"), (50, "seconds"), (500, "minutes"), (50_000, "hours"), (500_000, "days")]
+)
 def test_times_are_written_in_the_unit_that_people_use(seconds: float, unit: str) -> None:
     trials = TRIALS.assign(seconds=[seconds * share for share in (0.5, 1.0, 0.7, 0.2, 0.1)])
     written = Drawing(score_against_cost(trials, ACCURACY)).words
