@@ -11,7 +11,6 @@ from skipstack.dashboards.charts import states
 from skipstack.dashboards.charts.theme import (
     BLUE,
     INK,
-    LINE,
     ORANGE,
     PURPLE,
     RED,
@@ -98,9 +97,9 @@ def learning_curves(
 
 
 def rules(rungs: Iterable[int], x: alt.X) -> list[Any]:
-    """A layer of vertical lines at ``rungs``, in a list that is empty without rungs. ``x``: the axis of epochs."""
+    """A layer of dotted lines at ``rungs``, in a list that is empty without rungs. ``x``: the axis of epochs."""
     at = pd.DataFrame({"epoch": sorted(set(rungs))})
-    return [alt.Chart(data(at)).mark_rule(color=LINE, strokeWidth=2).encode(x=x)] if len(at) else []
+    return [alt.Chart(data(at)).mark_rule(strokeDash=[1, 3]).encode(x=x)] if len(at) else []
 
 
 def _without(means: pd.DataFrame, finite: pd.DataFrame, trials: pd.DataFrame) -> str:

@@ -52,9 +52,11 @@ def test_points_are_drawn_in_full_colour_so_that_the_contrast_holds() -> None:
     assert [(mark.get("stroke"), mark.get("opacity", "1")) for mark in marks] == [(ORANGE, "1")] * 2
 
 
-@pytest.mark.parametrize(("ink", "paper"), list(zip(COLOURS["ink"], COLOURS["paper"], strict=True)))
-@pytest.mark.parametrize("colour", [BLUE, ORANGE])
-def test_the_numbers_in_the_cells_of_a_heat_map_stand_out(colour: str, ink: str, paper: str) -> None:
+@pytest.mark.parametrize("theme", [0, 1])
+@pytest.mark.parametrize("colours", [COLOURS["mark"], (ORANGE, ORANGE)])
+def test_the_numbers_in_the_cells_of_a_heat_map_stand_out(colours: tuple[str, str], theme: int) -> None:
+    assert COLOURS["mark"][0] == BLUE
+    colour, ink, paper = (both[theme] for both in (colours, COLOURS["ink"], COLOURS["paper"]))
     parts = ((int(colour[place : place + 2], 16), int(paper[place : place + 2], 16)) for place in (1, 3, 5))
     cell = "#" + "".join(f"{round(STRONGEST * own + (1 - STRONGEST) * behind):02x}" for own, behind in parts)
     assert contrast(ink, cell) > 4.5
