@@ -1,0 +1,1 @@
+skipstack search gui2019/ner --engine serial --scale small --seeds 1 --corpus conll2003 --set 'axes.model.stack.skip={named: {LSTM: null, attention: {kind: attention, reach: 5}, dynamic skip: {kind: dynamic, reach: 5, share: 1.0, reward: likelihood}}}' --out gradients
