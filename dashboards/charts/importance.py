@@ -8,7 +8,7 @@ import pandas as pd
 from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, Look, data, finished, marks, named
 
 OVERLAP: Final = "Shares overlap: that of an axis which only some trials have comes from these trials alone."
-"""Why shares may add up to more than 100 %."""
+"""The reason why shares may add up to more than 100 %."""
 
 SEARCH, CHANCE = LOOKS = (Look("of this search", BLUE), Look("by chance", ORANGE, "diamond"))
 
