@@ -102,23 +102,22 @@ def processor(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def write_study(folder: Path, trials: int) -> None:
-    """A study of ``trials``, for each tool that is measured."""
-    path = folder / "runs" / "study"
-    write_large(path / "ledger", large_study(trials), trials)
-    study_frames(path)  # which keeps what takes long to make, as any report does
-    if RIVAL:
-        typed("export", path, "--optuna", f"sqlite:///{folder / 'optuna.db'}")
-
-
-def test_the_first_chart_is_there_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_chart_is_there_in_time_and_little_is_received(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # how the ledger is written is not measured
     found: dict[str, dict[str, float]] = {}
+    received: dict[str, dict[str, float]] = {}
     with chromium() as browser:
         for trials in SIZES:
             folder = tmp_path / str(trials)
-            write_study(folder, trials)
+            path = folder / "runs" / "study"
+            write_large(path / "ledger", large_study(trials), trials)
+            study_frames(path)  # which keeps what takes long to make, as any report does
+            if RIVAL:
+                typed("export", path, "--optuna", f"sqlite:///{folder / 'optuna.db'}")
             cold, warm = ({name: list[float]() for name in TOOLS} for _ in range(2))
+            kilobytes = received[f"received by a new browser, {trials:,} trials"] = {}
             for _ in range(ROUNDS):
                 for name, (serve, selector) in TOOLS.items():
                     began = time.perf_counter()
@@ -126,25 +125,11 @@ def test_the_first_chart_is_there_in_time(tmp_path: Path, monkeypatch: pytest.Mo
                         seconds_until(browser, address, selector)
                         cold[name].append(time.perf_counter() - began)
                         warm[name].append(seconds_until(browser, address, selector))
+                        kilobytes[name] = kilobytes_until(browser, address, selector)
             for what, each in (("server just started", cold), ("server that runs", warm)):
                 found[f"{what}, {trials:,} trials"] = {name: median(values) for name, values in each.items()}
     record("dashboard", found, "seconds")
-
-
-def test_a_new_browser_receives_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    found: dict[str, dict[str, float]] = {}
-    with chromium() as browser:
-        for trials in SIZES:
-            folder = tmp_path / str(trials)
-            write_study(folder, trials)
-            received: dict[str, float] = {}
-            for name, (serve, selector) in TOOLS.items():
-                with serve(folder) as address:
-                    seconds_until(browser, address, selector)  # waits for the server
-                    received[name] = kilobytes_until(browser, address, selector)
-            found[f"received by a new browser, {trials:,} trials"] = received
-    record("dashboard", found, "kB")
+    record("dashboard", received, "kB")
 
 
 def test_a_page_that_rests_takes_no_processor_and_a_look_at_a_large_study_little(
