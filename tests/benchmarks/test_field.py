@@ -71,7 +71,7 @@ SECONDS = [[4.0, 4.0], [1.0, 1.0], [1.5, 1.0]]
 def test_the_clock_of_two_workers() -> None:
     """Worker one: trial 0 until 8. Worker two: trial 1 until 2, then trial 2 until 3.5 and 4.5."""
     search = InOrder(3)
-    course = race(search, Planted(None, SCORES, SECONDS), seed=0, workers=2)  # type: ignore[arg-type]
+    course = race(search, Planted(None, SCORES, SECONDS), seed=0, workers=2)
     assert search.heard == [(1, 1), (1, 2), (2, 1), (0, 1), (2, 2), (0, 2)]
     assert [(each.reports, each.cost) for each in course.moments] == [(1, 1.0), (5, 8.5)]
     assert [each.regret for each in course.moments] == pytest.approx([0.5, 0.0])
@@ -80,13 +80,13 @@ def test_the_clock_of_two_workers() -> None:
 
 def test_a_paused_trial_frees_its_worker_and_goes_on_where_it_was() -> None:
     search = InOrder(3, pausing=[0])
-    race(search, Planted(None, SCORES, SECONDS), seed=0, workers=1)  # type: ignore[arg-type]
+    race(search, Planted(None, SCORES, SECONDS), seed=0, workers=1)
     assert search.heard == [(0, 1), (1, 1), (1, 2), (2, 1), (2, 2), (0, 2)]
 
 
 def test_a_race_ends_once_its_budget_is_spent() -> None:
     search = InOrder(3)
-    course = race(search, Planted(None, SCORES, SECONDS), seed=0, workers=1, budget=8.5)  # type: ignore[arg-type]
+    course = race(search, Planted(None, SCORES, SECONDS), seed=0, workers=1, budget=8.5)
     assert search.heard == [(0, 1), (0, 2), (1, 1)]
     assert course.moments[-1] == Moment(2, 8.0, pytest.approx(0.4))
 
@@ -136,7 +136,7 @@ class Here:
 
 @pytest.mark.slow
 def test_a_rival_is_raced_by_lines_of_a_child_process_and_repeats_itself(tmp_path: Path) -> None:
-    child = Child(Here(tmp_path))  # type: ignore[arg-type]
+    child = Child(Here(tmp_path))
 
     def course(seed: int) -> Course:
         task = Replayed(f"recorded/{STUDIES[1]}")

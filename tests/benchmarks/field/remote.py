@@ -120,7 +120,7 @@ class Remote(Search):
         self._before = child.seconds
 
     @property
-    def seconds(self) -> float:  # type: ignore[override]
+    def seconds(self) -> float:
         return self._child.seconds - self._before
 
     def ask(self, number: int) -> Point | None:

@@ -39,7 +39,7 @@ def test_machines_are_swept_unless_nothing_was_copied_there(
     monkeypatch.setattr(module, "start_file_server", lambda _: FileServer())
     monkeypatch.setattr(module, "asked", asked)
     monkeypatch.setattr(ray, "kill", lambda _: None)
-    with copying(ToyWorker, DRIVER, Mark(Path("trials"), "word")) as workers:  # type: ignore[arg-type]
+    with copying(ToyWorker, DRIVER, Mark(Path("trials"), "word")) as workers:
         gather(workers)  # as after Ctrl-C
         gathered = len(sweeps)
     assert gathered == bool(moved)
