@@ -54,7 +54,7 @@ def _drawable(part: Any) -> Any:
             return drawable(part)
         case dict():
             return {name: _drawable(value) for name, value in part.items()}
-        case list():
+        case list() | tuple():
             return [_drawable(value) for value in part]
         case _:
             return part

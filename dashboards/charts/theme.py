@@ -127,7 +127,8 @@ def finished(chart: Any, title: str, *sentences: str) -> Any:
 def data(frame: pd.DataFrame) -> alt.InlineData:
     """Convert the rows of a frame into the data of a chart. Missing and infinite values become null."""
     known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
-    return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
+    # A tuple, since Altair copies the rows of a list whenever a chart becomes part of another.
+    return alt.InlineData(values=tuple(dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()))
 
 
 def thinned(rows: pd.DataFrame, most: int, always: "pd.Series[bool]") -> pd.DataFrame:
