@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from skipstack.dashboards.charts.drawing import specification, unchecked, without_words, words
+from skipstack.dashboards.charts.linked_marks import with_linked_marks
 from skipstack.dashboards.formats.style import FONT
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.web.linked_trials import with_linked_marks
 from skipstack.dashboards.web.page_names import STUDIES
 from skipstack.dashboards.web.view import View
 
@@ -23,7 +23,7 @@ def chart_data(drawn: Drawn, view: View, ablation: int | None = None) -> dict[st
     with unchecked():
         made: Any = drawn.draw()
         if view.page != STUDIES:
-            made = with_linked_marks(made, lambda trial: view.trial((ablation, trial[1])))
+            made = with_linked_marks(made, view.trial((ablation, 0)).removesuffix("0"))
         headline, note = (" ".join(lines) for lines in (made.title.text, made.title.subtitle))
         parts = panels(specification(without_words(made)))
         return {"headline": headline, "note": note, "words": words(made), "panels": parts}
