@@ -8,6 +8,7 @@ function loaded() {
   library ??= new Promise((done, failed) => {
     const script = document.createElement("script");
     script.src = body.dataset.charts;
+    script.type = "module"; // its hundreds of names stay out of ours
     script.onload = done;
     script.onerror = failed;
     document.head.append(script);
@@ -22,10 +23,11 @@ function element(tag, text, properties = {}) {
 // Charts. A figure keeps the text of what it shows, so that it is drawn again only if that has changed.
 
 async function draw(figure) {
+  const loading = loaded().catch(() => "The script that draws charts cannot be had."); // while the chart is fetched
   const answer = await fetch(figure.dataset.chart);
   const text = await answer.text();
   if (figure.shown === text || answer.status === 204) return; // 204: it has gone, and its section will be made again
-  const missing = answer.ok ? await loaded().catch(() => "The script that draws charts cannot be had.") : text;
+  const missing = answer.ok ? await loading : text;
   if (typeof missing === "string") {
     figure.replaceChildren(element("p", missing, { className: "empty" }));
     return;
@@ -48,6 +50,7 @@ async function draw(figure) {
     });
     views.push(made.view);
     panel.querySelector("svg")?.setAttribute("aria-label", chart.words);
+    await new Promise((next) => setTimeout(next)); // so that this panel is seen, and answers, before the next is drawn
   }
   figure.views?.forEach((view) => view.finalize());
   figure.views = views;
