@@ -26,7 +26,12 @@ async function draw(figure) {
   const loading = loaded().catch(() => "The script that draws charts cannot be had."); // while the chart is fetched
   const answer = await fetch(figure.dataset.chart);
   const text = await answer.text();
-  if (figure.shown === text || answer.status === 204) return; // 204: it has gone, and its section will be made again
+  if (answer.status === 204 && !figure.gone) {
+    figure.gone = true; // the study has grown since the section was made, and has other charts
+    const section = figure.closest("section");
+    refresh(section, addressOf(section.id));
+  }
+  if (figure.shown === text || answer.status === 204) return;
   const missing = answer.ok ? await loading : text;
   if (typeof missing === "string") {
     figure.replaceChildren(element("p", missing, { className: "empty" }));

@@ -6,6 +6,7 @@ Its pictures stay in the folder that pytest keeps (``--basetemp``).
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
     with command(folder, "search", *study):
         ledger = folder / "runs" / "quick" / "ledger"
         while not (ledger.is_dir() and b'"ended"' in b"".join(path.read_bytes() for path in ledger.glob("*.jsonl"))):
-            pass
+            time.sleep(0.1)
         with command(folder, "dashboard") as server:
             assert server.stdout is not None
             yield server.stdout.readline().strip(), folder
@@ -139,6 +140,17 @@ def test_a_page_stands_still_where_a_section_is_made_again(browser: Any, address
         settled(page)
         assert field.bounding_box() == before
         assert page.evaluate("document.activeElement.name") == field.get_attribute("name")
+
+
+@pytest.mark.timeout(300)
+def test_a_section_is_made_again_if_the_study_has_grown_and_a_chart_of_it_is_gone(
+    browser: Any, address: tuple[str, Path]
+) -> None:
+    url, _ = address
+    with opened(browser, url, 1280) as page:
+        page.route(re.compile("&chart=0$"), lambda route: route.fulfill(status=204), times=1)
+        page.goto(f"{url}{WORKS}?study=runs%2Fquick")
+        settled(page)
 
 
 @pytest.fixture(scope="module")
