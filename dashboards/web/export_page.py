@@ -59,14 +59,17 @@ def export_page(view: View) -> Sequence[Section]:
         select("other", "Compared with", names, other),
         name="trials",
     )
-    log = Section("log", partial(trial_log, of.path, int(one)), when="opened", title=f"Log of trial {one}")
     return [
         *files,
         Section("trials", partial(_trials, choices, two if trains else ())),
         Section("differences", partial(_differences, two)),
-        *([] if one == BASE else [log]),
-        *(inspecting(view, of, ranked) if trains else ()),
+        *([] if one == BASE else [_log(of, one)]),
+        *(inspecting(view, of, ranked) if trains and ranked else ()),
     ]
+
+
+def _log(of: Snapshot, number: str) -> Section:
+    return Section("log", lambda: [trial_log(of.path, int(number))], when="opened", title=f"Log of trial {number}")
 
 
 def config_of(of: Snapshot, name: str) -> "Subject":
@@ -103,6 +106,8 @@ def _bundle(view: View, of: Snapshot, ranked: Sequence[int]) -> Iterator[Element
     if not here:
         away = (
             "No bundle: the weights of the trials are not here. MLflow has the best network of a study that it tracks."
+            if ranked
+            else "No bundle: no trial has a score."
         )
         yield sentence(away if of.frames.study.space.base.keeps_weights else NO_MODEL, pale=True)
         return

@@ -18,7 +18,7 @@ from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.spaces.trial import TrialConfig
 from tests.dashboards.web.shown import Opened, write
 from tests.own_code.pieces_of import RIGHT
-from tests.search.made_up import DEPTH, RATE, history, study
+from tests.search.made_up import DEPTH, RATE, ended, history, opening, proposed, study
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,18 @@ def test_a_wrong_trial_is_told_with_what_is_allowed(runs: Path) -> None:
     page = Opened(runs, TAKE, one="99")
     assert page.status == 404
     assert "one: got '99' (allowed: the number of a trial of the study, or base)" in page.text
+
+
+def test_without_a_trial_or_a_score_the_page_offers_what_there_is(tmp_path: Path) -> None:
+    config = study(trials=1)
+    write(tmp_path / "new", opening(config))
+    write(tmp_path / "failed", [*opening(config), proposed(config, 0, {DEPTH: 1, RATE: 0.01}), ended(0, "failed")])
+    for name, first in (("new", "base"), ("failed", "0")):
+        page = Opened(tmp_path, TAKE, study=name)
+        assert page.status == 200
+        assert f'<option value="{first}" selected>' in page.html
+        assert "No bundle: no trial has a score." in page.text
+        assert ("Log of trial 0" in page.text) is (first == "0")
 
 
 @pytest.mark.slow
