@@ -15,7 +15,7 @@ from skipstack.dashboards.reports.confirmation.studies_report import studies_rep
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
-from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.pictures.search_pictures import search_chart, search_charts
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
@@ -27,7 +27,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from tests.dashboards.charts.drawn import SVG
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
 from tests.search.analysis.confirmation.test_trends import GRID, events, grid
-from tests.search.made_up import DEPTH, ended, history, proposed, record_of, reported, study
+from tests.search.made_up import DEPTH, RATE, ended, history, proposed, record_of, reported, study
 from tests.test_house import ROOT
 
 HEADINGS = [
@@ -70,6 +70,13 @@ def test_a_single_trial_has_few_pictures_and_says_so() -> None:
     assert one["Trials at each rung"].about == "nothing was stopped at a rung"
     none = of_search(exploration_of(record_of(config)))
     assert none["Expected best"].about == "no trial has a score, and it takes two"
+
+
+def test_scores_are_drawn_over_no_time_if_no_trial_took_any() -> None:
+    begun = [proposed(study(), each, {DEPTH: 1, RATE: 0.01}) for each in (0, 1)]
+    scored = [reported(each, 1, 0.9, 0.8, seconds=0.0) for each in (0, 1)]
+    seen = exploration_of(record_of(study(), *begun, *scored, ended(0), ended(1)))
+    assert search_chart("Score and training time", seen).draw == "no trial has taken any time"
 
 
 def _row(row: str, **numbers: Any) -> dict[str, Any]:

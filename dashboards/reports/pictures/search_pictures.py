@@ -105,6 +105,11 @@ def _curves(exploration: "Exploration") -> "Draw":
     return partial(learning_curves, curves, trials, exploration.measure, rungs=rungs, ranked=exploration.seen.ranked)
 
 
+def _time(exploration: "Exploration") -> "Draw":
+    timed = exploration.seen.trials.query("score.notna() and seconds > 0")
+    return partial(_costs, exploration, "seconds") if len(timed) else "no trial has taken any time"
+
+
 def _survival(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.survival import survival
 
@@ -151,7 +156,7 @@ CHARTS: Final[Mapping[str, Callable[["Exploration"], Draw]]] = {
     "Importance of axes": _importance,
     "Pairs of axes": _pairs,
     "Learning curves": _curves,
-    "Score and training time": lambda exploration: partial(_costs, exploration, "seconds"),
+    "Score and training time": _time,
     "Trials at each rung": _survival,
     "Score and parameters": _parameters,
     "Expected best": _budgets,
