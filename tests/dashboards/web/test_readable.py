@@ -48,6 +48,10 @@ PALE = """() => {
     }
     for (const field of document.querySelectorAll("input[placeholder]"))
         look(field.placeholder, getComputedStyle(field, "::placeholder").color, field);
+    for (const menu of document.querySelectorAll(".vega-embed summary")) {
+        const { color, opacity } = getComputedStyle(menu);
+        look("menu of a chart", opacity === "1" ? color : paper(menu), menu);
+    }
     return [...found];
 }"""
 """The texts whose contrast to what is behind them is below 4.5 : 1 (WCAG 2.2, 1.4.3)."""
