@@ -39,7 +39,8 @@ def sentence(text: str, *, pale: bool = False) -> str:
 def verdict(said: str, answers: Sequence[str] = ()) -> str:
     """The verdict on a study, which is the main heading of a page about the study. ``answers``: the lines below it."""
     lines = "".join(f"<li>{shown(each)}</li>" for each in answers)
-    return f'<h1 class="verdict">{shown(said).replace(" %", "&nbsp;%")}</h1>{f"<ul>{lines}</ul>" if lines else ""}'
+    whole = shown(said).replace(" %", "&nbsp;%").replace(" ± ", "&nbsp;±&nbsp;")  # a line breaks in no number
+    return f'<h1 class="verdict">{whole}</h1>{f"<ul>{lines}</ul>" if lines else ""}'
 
 
 def empty(text: str) -> str:

@@ -232,7 +232,8 @@ def _now(standing: StudyNow) -> Iterator[Element]:
     if standing.running:
         workers = table(*_workers(standing), name="workers")
     rungs = "Trials by the rung they reached"
-    yield from beside([heading(rungs), table(*_rungs(standing.levels), name=rungs)], [heading("Workers"), workers])
+    reached_by = table(*_rungs(standing.levels), name=rungs) if standing.trials else sentence("No trial has started.")
+    yield from beside([heading(rungs), reached_by], [heading("Workers"), workers])
 
 
 def _rungs(levels: tuple[RungCounts, ...]) -> tuple[list[str], list[list[str]]]:

@@ -16,6 +16,7 @@ from skipstack.dashboards.web.elements import (
     beside,
     chart,
     drawing_of,
+    empty,
     form,
     heading,
     kept,
@@ -101,8 +102,8 @@ def trial_page(view: View) -> Sequence[Section]:
     ablation = _ablation(view, ablations)
     numbers = sorted(map(int, of.frames.trials.index if ablation is None else of.record.ablations[ablation].trials))
     if not numbers:
-        none = "No trial has started yet: each has its page here, with curves, log and files."
-        return [Section("which", lambda: [sentence(none)])]
+        none = "Each trial that has started has its page here, with curves, log and files."
+        return [Section("which", lambda: [heading("No trial yet", level=1), empty(none)])]
     number = view.number("trial", of.best if ablation is None and of.best is not None else numbers[0])
     other = view.number("beside", 0) if view.one("beside") else None
     choice = Section("which", lambda: [_choice(view, number, ablations, numbers)])
@@ -243,7 +244,7 @@ def _curves(seen: ComparedTrials) -> Drawn:
 
     trial, study = seen.trial, seen.record.study
     if not trial.reports:
-        return Drawn("Curves", "it has not trained an epoch yet")
+        return Drawn("Curves", "it has trained no epoch")
     named = dict[str, int]()
     for look, number in ((BASE, seen.base), (BEST, seen.best), (OTHER, seen.beside)):
         if number is not None and number not in (trial.number, *named.values()):

@@ -240,6 +240,7 @@ def test_a_study_without_a_trial_yet_has_a_page(tmp_path: Path) -> None:
     study = write(tmp_path / "study", opening(CONFIG))
     assert said(study, "curves").count("no trial has a score") == 2
     assert "0 of 30" in said(study)
+    assert "No trial has started." in said(study, "told")
 
 
 def test_a_chart_without_data_is_a_reason(tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_a_number_that_no_trial_has_is_told_and_so_is_a_study_without_trials(run
     other = opened(runs, "a-search", 1, ablation=4)
     assert (other.status, "unknown ablation '4'" in other.text) == (404, True)
     empty = write(tmp_path / "study", opening(STUDY)).parent
-    assert "No trial has started yet: each has its page here" in Opened(empty, TRIAL, study="study").text
+    assert "No trial yet Each trial that has started has its page here" in Opened(empty, TRIAL, study="study").text
 
 
 @pytest.mark.slow
