@@ -11,7 +11,7 @@ from skipstack.dashboards.web.downloads import whole_report
 from skipstack.dashboards.web.elements import charts, empty, link, report, sentence, verdict
 from skipstack.dashboards.web.page_names import BELIEVE
 from skipstack.dashboards.web.section import Element, Section
-from skipstack.dashboards.web.snapshot import Snapshot, snapshot
+from skipstack.dashboards.web.snapshot import Snapshot, is_short, snapshot, version_of
 from skipstack.dashboards.web.trial_filters import Chosen, alike, chosen_of, filters
 from skipstack.dashboards.web.trials_table import trials_table
 from skipstack.dashboards.web.view import View
@@ -29,18 +29,19 @@ def effects_page(view: View) -> Sequence[Section]:
     seen = of.explored
     if seen.seen.trials["score"].notna().sum() < 2:
         few = (
-            "What works stands here once two trials have a score: the effects of values, which axes matter and which "
-            "together, the trials across the axes, and what a score costs."
+            "It takes two trials with a score to show the effects of values, which axes matter and which together, the "
+            "trials across the axes, and what a score costs."
         )
         return [Section("verdict", lambda: [verdict(of.verdict), empty(few)])]
     *_, asked = (VALUES, *view.chosen("question", QUESTIONS, "question"))
     chosen = chosen_of(view, seen)
+    slow = asked == AXES and not is_short(version_of(view.path))  # the importance of axes takes seconds
     intervals = f"<p>{link(view.to(BELIEVE), 'The interval of each change')}</p>"
     confirmed = [intervals] if of.frames.confirms else []
     return [
         Section("verdict", lambda: [verdict(of.verdict, of.answers), *confirmed, _questions(view, asked)]),
         Section("filters", lambda: [filters(view, seen, chosen)]),
-        Section("charts", lambda: charts(QUESTIONS[asked](seen, chosen))),
+        Section("charts", lambda: charts(QUESTIONS[asked](seen, chosen)), when="soon" if slow else "now"),
         *([Section("trials", lambda: [trials_table(view, seen, chosen.trials)])] if asked == TRIALS else []),
         Section("about", lambda: [sentence(about(seen, confirmed=of.frames.confirms, folder=view.study), pale=True)]),
         # The report takes longer to compute than the rest of the page, so it is computed when it is opened.
