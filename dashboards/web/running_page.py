@@ -119,7 +119,7 @@ def _training(view: View) -> Iterator[Element]:
             f"The study was interrupted: `{command('resume', progressed.search.base, view.study)}` resumes it."
         )
         return
-    yield from running_trials(progressed, goes_on=standing.state != MEASURING)
+    yield from running_trials(progressed, goes_on=standing.trials > 0 and standing.state != MEASURING)
     yield from next_hour_of(standing, progressed)
 
 

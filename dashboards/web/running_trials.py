@@ -41,7 +41,7 @@ def running_trials(progressed: "SearchSoFar", *, goes_on: bool) -> Iterator[Elem
     """Yield the curves of the trials in training, and the score that each trial needs at its next rung.
 
     With several objectives, a sentence says instead that no single score decides. Without training trials, a sentence
-    takes their place. ``goes_on``: whether trials are still to come, so that space is kept for them.
+    takes their place. ``goes_on``: whether trials come and go, so that space is kept for them.
     """
     search, ahead = progressed.search, progressed.ahead
     yield heading(HEADING)
