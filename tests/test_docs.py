@@ -313,6 +313,16 @@ def test_the_page_of_the_papers_names_their_tables_presets_and_fields() -> None:
         assert bool(cards[1]) == ("skipstack data fetch" in fetched)
 
 
+def test_the_minutes_of_the_papers_studies_are_those_of_their_pages() -> None:
+    rows = re.findall(r"^\| `.*\|$", Page(GUIDE / "papers.md").text.partition("## Beyond the tables")[0], re.MULTILINE)
+    pages = {row: re.findall(r"results/([\w-]+\.md)", row) for row in rows}
+    assert sum(map(bool, pages.values())) > 20
+    for row, names in pages.items():
+        texts = [(ROOT / "docs" / "results" / name).read_text() for name in names]
+        found = [re.findall(r" (\d+) min of training and evaluation", text)[0] for text in texts]
+        assert [minutes for minutes in found if not re.search(rf"[|;] {minutes}\b", row)] == [], row
+
+
 @pytest.mark.parametrize("page", WRITTEN, ids=str)
 def test_what_a_page_names_is_there(page: Page) -> None:
     for link in re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", page.text):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,9 @@ def test_a_continuous_axis_and_every_constraint_have_their_sentence() -> None:
 
 def test_without_its_corpus_updates_are_not_counted_and_it_says_why() -> None:
     assert "updates an epoch: not counted: corpus 'ccgbank' got no folder" in words("wu2017/depth")
+    files = words("dinarelli2016/media")
+    assert "16 combinations of 3 axes" in files
+    assert re.search(r"updates an epoch: not counted: cannot read \S+train.tsv: No such file", files)
 
 
 @pytest.mark.first(6)

@@ -20,6 +20,7 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.study_files.document import presets
 from skipstack.search.study.study_files.study_file import load_study, scales
 from skipstack.spaces.domains import Choice
+from skipstack.spaces.one_network import network_identity
 from skipstack.spaces.paths import written
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trees import Tree
@@ -273,6 +274,24 @@ def test_fixed_skips_read_beside_the_previous_state_and_in_rows_of_their_own_in_
     quiet = "none" if scale is None else "moving_average"
     assert {skip.baseline for skip in policies} == {quiet}
     assert {skip.reward_to_go for skip in policies} == {scale is not None or name != "gui2019/lm"}
+
+
+@pytest.mark.parametrize("name", ["gui2019/numbers", "gui2019/two-jumps", "gui2019/k-lambda", *READS_IN_PLACE])
+def test_choices_of_a_distance_are_credited_as_in_gui2019s_eq_5(name: str) -> None:
+    space = Space(study(name).space)
+    trials = [space.config(point) for point in walked(study(name))]
+    policies = [
+        (trial, stack, stack.skip)
+        for trial in trials
+        if isinstance(stack := trial.model.stack, StackConfig) and isinstance(stack.skip, DynamicSkipConfig)
+    ]
+    assert policies
+    for trial, stack, skip in policies:
+        if skip.addressing == "distance":
+            assert skip.baseline == "none"
+            whole = varied(trial, {"model.stack.skip.reward_to_go": False})
+            one_label = stack.pooling is not None  # hence one reward, all of which each choice is credited with
+            assert one_label or network_identity(trial) == network_identity(whole)
 
 
 @pytest.mark.parametrize("name", [name for name, table in tables().items() if table.preset in READS_IN_PLACE])
