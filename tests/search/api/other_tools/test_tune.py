@@ -2,8 +2,10 @@
 
 import json
 import math
+import os
 import pickle
-from collections.abc import Mapping
+import signal
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +17,7 @@ from ray import tune
 
 import skipstack
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.strategy.schedulers.config import AshaConfig
 from skipstack.search.strategy.schedulers.halving import Asha
 from tests.search.functions import searched
@@ -166,31 +169,40 @@ def rising(config: dict[str, Any]) -> None:
         tune.report({"loss": loss(config) + 1 / (step + 1)})
 
 
-@pytest.mark.cluster
-@pytest.mark.timeout(600)
-def test_tune_runs_them_to_their_end_and_saves_the_searcher(tmp_path: Path) -> None:
-    """Tune's trials are those of a searcher and a scheduler that nobody runs, and its file restores the searcher."""
+@pytest.fixture
+def _cluster() -> Iterator[None]:
     import ray
 
-    own = skipstack.tune_searcher("gp")
     ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="error")
-    try:
-        results = tune.Tuner(
-            rising,
-            param_space=PARAM_SPACE,
-            tune_config=tune.TuneConfig(
-                metric="loss",
-                mode="min",
-                num_samples=14,
-                max_concurrent_trials=1,
-                search_alg=own,
-                scheduler=skipstack.tune_scheduler(epochs=9),
-                reuse_actors=True,
-            ),
-            run_config=tune.RunConfig(name="ours", storage_path=str(tmp_path), verbose=0),
-        ).fit()
-    finally:
-        ray.shutdown()
+    yield
+    ray.shutdown()
+
+
+def experiment(folder: Path, own: Any, trials: int, callbacks: Sequence[tune.Callback] = ()) -> tune.Tuner:
+    """One of Tune's own experiments, one trial at a time."""
+    return tune.Tuner(
+        rising,
+        param_space=PARAM_SPACE,
+        tune_config=tune.TuneConfig(
+            metric="loss",
+            mode="min",
+            num_samples=trials,
+            max_concurrent_trials=1,
+            search_alg=own,
+            scheduler=skipstack.tune_scheduler(epochs=9),
+            reuse_actors=True,
+        ),
+        run_config=tune.RunConfig(name="ours", storage_path=str(folder), verbose=0, callbacks=[*callbacks]),
+    )
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("_cluster")
+def test_tune_runs_them_to_their_end_and_saves_the_searcher(tmp_path: Path) -> None:
+    """Tune's trials are those of a searcher and a scheduler that nobody runs, and its file restores the searcher."""
+    own = skipstack.tune_searcher("gp")
+    results = experiment(tmp_path, own, 14).fit()
     twin, asha = searcher("gp"), Asha(AshaConfig(), 9)
     for number, result in enumerate(results):
         config = {**twin.suggest(f"t{number}"), "epochs": 3}
@@ -203,3 +215,35 @@ def test_tune_runs_them_to_their_end_and_saves_the_searcher(tmp_path: Path) -> N
     restored = searcher("gp")
     restored.restore_from_dir(str(tmp_path / "ours"))
     assert restored.suggest("next") == own.suggest("next") == twin.suggest("next")
+
+
+class Interrupting(tune.Callback):  # type: ignore[misc]
+    """Presses Ctrl-C when so many trials have ended."""
+
+    def __init__(self, ended: int) -> None:
+        self._left = ended
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self._left -= 1
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("_cluster")
+def test_an_interrupted_experiment_that_tune_restores_has_the_trials_that_it_would_have_had(tmp_path: Path) -> None:
+    """Those that had ended are not trained again; the scheduler has forgotten them, so it ends trials elsewhere."""
+    before = experiment(tmp_path, skipstack.tune_searcher("gp"), 15, [Interrupting(12)]).fit()
+    ended = {canonical_json(result.config): result.metrics["timestamp"] for result in before if result.metrics}
+    assert 12 <= len(before) < 15
+    results = tune.Tuner.restore(str(tmp_path / "ours"), trainable=rising, param_space=PARAM_SPACE).fit()
+    found = {canonical_json(result.config): result.metrics for result in results}
+    assert len(found) == 15
+    twin = searcher("gp")
+    for number in range(15):
+        config = canonical_json({**twin.suggest(f"t{number}"), "epochs": 3})
+        metrics = found[config]
+        twin.on_trial_complete(f"t{number}", {each: metrics[each] for each in ("loss", "training_iteration")})
+        if number < 12:
+            assert metrics["timestamp"] == ended[config]
