@@ -157,10 +157,16 @@ class Process:
 
 
 def _factored(matrix: Numbers) -> Numbers:
-    """The lower Cholesky factor. Raises LinAlgError if the matrix is not positive definite."""
+    """The lower Cholesky factor of a matrix of covariances. If several rows are almost equal, rounding can leave the
+    matrix indefinite. Its diagonal is then raised by the smallest of the fractions 1e-12, 1e-11, ..., 1 that suffices.
+    """
     factor, problem = lapack.dpotrf(matrix, lower=1, clean=1)
-    if problem:
-        raise np.linalg.LinAlgError("the covariances of a Gaussian process are not positive definite")
+    for exponent in range(-12, 1) if problem else ():
+        raised = matrix + np.diag(10.0**exponent * np.diagonal(matrix))
+        factor, problem = lapack.dpotrf(raised, lower=1, clean=1)
+        if not problem:
+            break
+    assert not problem, "no covariance is larger than the variances"
     found: Numbers = factor
     return found
 

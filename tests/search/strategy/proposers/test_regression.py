@@ -49,6 +49,20 @@ def test_what_is_expected_is_the_conditional_distribution() -> None:
     assert deviation[:, 0] == pytest.approx(np.sqrt(np.diag(left)))
 
 
+def test_rows_that_are_almost_equal_do_not_end_a_search() -> None:
+    """Their distances are rounding alone, which a kernel of a large scale and short lengths makes count."""
+    source = np.random.default_rng(0)
+    rows = np.repeat(source.random((6, 4)), 10, axis=0) + 1e-8 * source.normal(size=(60, 4))
+    values = np.repeat(source.normal(size=6), 10)
+    kernel = Kernel(np.full(3, math.exp(12)), math.exp(12), LEAST_NOISE)
+    process = Process(kernel, scaled(kernel, rows), values, np.empty((0, 4)), np.empty((1, 0)))
+    mean, deviation = process.expected(scaled(kernel, rows))
+    assert mean[:, 0] == pytest.approx(values, abs=0.01)
+    assert np.isfinite(deviation).all()
+    again = fitted(rows, STARTS, values / values.std(), kernel, 5)
+    assert np.isfinite([*again.weights_D, again.scale, again.noise]).all()
+
+
 def test_running_trials_have_values_drawn_given_the_known_ones_and_count_like_them() -> None:
     kernel = Kernel(np.array([3.0, 1.0, 0.5]), 1.3, 0.1)
     rows, values = planted(12)
