@@ -4,7 +4,7 @@ Array legend: R seeds, S tasks.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
@@ -43,6 +43,12 @@ def log_regret(regret: float, scale: float) -> float:
     return math.log(regret / scale + FLOOR)
 
 
+def common_tasks(courses: Courses, methods: Sequence[str], tasks: Iterable[str]) -> list[str]:
+    """Those of ``tasks`` that all these methods have run: a search that is slow may have run on fewer."""
+    known = {(method, task) for method, task, _ in courses}
+    return [task for task in tasks if all((method, task) in known for method in methods)]
+
+
 def common_seeds(courses: Courses, methods: Sequence[str], tasks: Sequence[str]) -> list[int]:
     """The seeds that all these methods have run on all these tasks, ascending."""
     own = [
@@ -54,36 +60,41 @@ def common_seeds(courses: Courses, methods: Sequence[str], tasks: Sequence[str])
 
 
 def ratio(courses: Courses, ours: str, theirs: str, scales: Mapping[str, float]) -> Ratio | None:
-    """How the last regrets of ``ours`` compare with those of ``theirs``; None if they have no seed in common.
+    """How the last regrets of ``ours`` compare with those of ``theirs``, on the tasks that both have run; None if they
+    have no seed in common.
 
     The logarithm of the ratio is a table of seeds and tasks, whose mean has an interval over both, as a difference of
     two networks has over seeds and sentences (``chance.mean_squares``). ``scales``: of each task.
     """
-    tasks = list(scales)
+    tasks = common_tasks(courses, (ours, theirs), scales)
     seeds = common_seeds(courses, (ours, theirs), tasks)
     if not seeds:
         return None
     table_RS = np.array(
         [
             [
-                log_regret(courses[ours, task, seed].after(), scale)
-                - log_regret(courses[theirs, task, seed].after(), scale)
-                for task, scale in scales.items()
+                log_regret(courses[ours, task, seed].after(), scales[task])
+                - log_regret(courses[theirs, task, seed].after(), scales[task])
+                for task in tasks
             ]
             for seed in seeds
         ]
     )
     value = float(table_RS.mean())
+    if len(tasks) == 1:
+        return Ratio(math.exp(value), None, None, None, 1, len(seeds))
     found = over_sentences_too(value, table_RS, scale=1.0)
     low, high = (None if each is None else math.exp(each) for each in (found.low, found.high))
     return Ratio(math.exp(value), low, high, found.p, len(tasks), len(seeds))
 
 
-def cost_to_reach(courses: Courses, ours: str, theirs: str, tasks: Sequence[str]) -> tuple[float, float] | None:
+def cost_to_reach(courses: Courses, ours: str, theirs: str, among: Iterable[str]) -> tuple[float, float] | None:
     """The median over tasks and seeds of the cost at which ``ours`` has the last regret of ``theirs``, relative to the
     cost at which ``theirs`` has it; and the share of races in which ``ours`` ever has it. The median is infinite if it
-    is reached in fewer than half. None if they have no seed in common.
+    is reached in fewer than half. None if they have no seed in common. ``among``: tasks, of which those count that both
+    have run.
     """
+    tasks = common_tasks(courses, (ours, theirs), among)
     seeds = common_seeds(courses, (ours, theirs), tasks)
     if not seeds:
         return None

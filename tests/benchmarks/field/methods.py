@@ -24,7 +24,6 @@ RACES: Final = (
     "SMAC: random forest",
     "Ax: GP",
     "NePS: GP",
-    "HEBO: GP",
 )
 """Where nothing is stopped."""
 

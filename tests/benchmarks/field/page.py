@@ -70,7 +70,13 @@ def evaluation_rows(results: Results, *locks: bool) -> Iterator[str]:
     for place in ranked(beside[0]):
         found = beside[0][place]
         assert found is not None
-        yield line(others[place], str(found.seeds), cells[0][place], NEVER if others[place] == GP else cells[1][place])
+        yield line(
+            others[place],
+            str(found.tasks),
+            str(found.seeds),
+            cells[0][place],
+            NEVER if others[place] == GP else cells[1][place],
+        )
 
 
 def stopping_rows(results: Results, workers: int, lock: bool) -> Iterator[str]:
@@ -87,7 +93,9 @@ def stopping_rows(results: Results, workers: int, lock: bool) -> Iterator[str]:
         assert found is not None
         assert spent is not None
         middle, share = spent
-        yield line(others[place], str(found.seeds), cells[place], _number(middle), f"{100 * share:.0f} %")
+        yield line(
+            others[place], str(found.tasks), str(found.seeds), cells[place], _number(middle), f"{100 * share:.0f} %"
+        )
 
 
 def cost_rows(results: Results) -> Iterator[str]:

