@@ -120,7 +120,10 @@ async function refresh(section, address) {
   }
   const scrolled = [...section.querySelectorAll("pre")].map((each) => each.scrollTop);
   section.classList.remove("fetching");
+  const focused = document.activeElement; // stays where it is on the screen, which the browser does not always see to
+  const top = focused.getBoundingClientRect().top;
   section.replaceChildren(made.content);
+  if (focused !== body && focused.isConnected) scrollBy(0, focused.getBoundingClientRect().top - top);
   section.querySelectorAll("pre").forEach((each, place) => each.scrollTo(0, scrolled[place] ?? 0));
   prepare(section);
 }
