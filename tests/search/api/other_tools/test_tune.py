@@ -217,7 +217,7 @@ def test_tune_runs_them_to_their_end_and_saves_the_searcher(tmp_path: Path) -> N
     assert restored.suggest("next") == own.suggest("next") == twin.suggest("next")
 
 
-class Interrupting(tune.Callback):  # type: ignore[misc]
+class Interrupting(tune.Callback):
     """Presses Ctrl-C when so many trials have ended."""
 
     def __init__(self, ended: int) -> None:

@@ -131,9 +131,8 @@ def test_the_link_of_an_ablation_opens_its_rows_sorted_by_gain_with_intervals(
     for value in (best.gain.value, *best.corrected):
         assert page.get_by_text(str(value)[:7]).count(), "the interval stands beside the gain"
     page.get_by_text(str(best.gain.value)[:7]).first.hover()
-    page.mouse.wheel(
-        3_000, 0
-    )  # MLflow puts tags after metrics and parameters, and makes only the columns that are seen
+    # MLflow puts tags after metrics and parameters, and makes only the columns that are seen.
+    page.mouse.wheel(3_000, 0)
     for column in ("change", "over"):
         page.get_by_role("columnheader", name=f"skipstack.{column}").first.wait_for(timeout=60_000)
 
