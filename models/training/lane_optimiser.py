@@ -35,10 +35,13 @@ class LaneOptimiser(ABC):
     least ``MANY_ROWS`` rows are updated by rows if the result is bit-identical to an update of the whole table. The
     result would differ if rows without a gradient move: by momentum, by Adam's averages, or by an L2 penalty. Without
     an L2 penalty, ``LaneLazyAdam`` updates tables of any size by rows, although the result differs.
+
+    ``slots``: the names of the slots. ``rule``: the name of the compiled kernel
+    (``models/kernels/compiled/updates.py``).
     """
 
-    def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:
-        self.parameters = dict(parameters)
+    def __init__(self, parameters: Named, slots: tuple[str, ...], rule: str) -> None:
+        self.parameters, self.rule = dict(parameters), rule
         self.slots = {
             f"{slot}.{name}": torch.zeros_like(parameter, requires_grad=False)
             for slot in slots
@@ -104,11 +107,6 @@ class LaneOptimiser(ABC):
     @abstractmethod
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """Update the slots of a parameter, or of some rows, with the gradient; return the direction of the update."""
-
-    @property
-    @abstractmethod
-    def rule(self) -> str:
-        """The name of the compiled kernel (``models/kernels/compiled/updates.py``)."""
 
     @abstractmethod
     def constants(self) -> tuple[float, ...]:

@@ -17,17 +17,12 @@ class LaneSgd(LaneOptimiser):
     """Stochastic gradient descent with classical momentum: v = momentum * v + gradient; the direction is v."""
 
     def __init__(self, parameters: Named, config: Sgd) -> None:
-        super().__init__(parameters, ("velocity",) if config.momentum else ())
+        super().__init__(parameters, ("velocity",) if config.momentum else (), "momentum" if config.momentum else "sgd")
         self.momentum = config.momentum
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """Update the velocity v and return it. Without momentum, return the gradient."""
         return slots[0].mul_(self.momentum).add_(gradient) if slots else gradient
-
-    @property
-    def rule(self) -> str:
-        """The name of the compiled kernel; the kernel ``sgd`` has no velocity."""
-        return "momentum" if self.momentum else "sgd"
 
     def constants(self) -> tuple[float, ...]:
         """Return the momentum."""
@@ -42,18 +37,13 @@ class LaneAdagrad(LaneOptimiser):
     """Diagonal AdaGrad (Duchi, Hazan and Singer, 2011): s = s + g^2, direction g / (sqrt(s) + epsilon), gradient g."""
 
     def __init__(self, parameters: Named, config: Adagrad) -> None:
-        super().__init__(parameters, ("square",))
+        super().__init__(parameters, ("square",), "adagrad")
         self.epsilon = config.epsilon
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """Add g^2 to s, and return g / (sqrt(s) + epsilon)."""
         square = slots[0].addcmul_(gradient, gradient)
         return gradient / square.sqrt().add_(self.epsilon)
-
-    @property
-    def rule(self) -> str:
-        """The name of the compiled kernel."""
-        return "adagrad"
 
     def constants(self) -> tuple[float, ...]:
         """Return epsilon."""
@@ -70,11 +60,12 @@ class LaneAdam(LaneOptimiser):
 
     One call of torch's fused kernel updates all parameters of a lane, except tables whose gradient has only some rows.
     The kernel reads and writes each number once. Old versions of torch lack this kernel. In float64 on a GPU the kernel
-    is not used, since there it accepts only learning rates in float32.
+    is not used, since there it accepts only learning rates in float32. Our compiled kernel updates the rows of tables.
+    It updates whole parameters only if torch's kernel, which is as fast, cannot run.
     """
 
     def __init__(self, parameters: Named, config: Adam | AdamW | LazyAdam) -> None:
-        super().__init__(parameters, ("mean", "square"))
+        super().__init__(parameters, ("mean", "square"), "adam")
         self.config = config
         self._by_lane = cache(self._views)
 
@@ -123,13 +114,6 @@ class LaneAdam(LaneOptimiser):
         square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         root = (square / (1 - beta2**done)).sqrt_().add_(self.config.epsilon)
         return mean.div(1 - beta1**done).div_(root)
-
-    @property
-    def rule(self) -> str:
-        """The name of the compiled kernel, which updates rows of tables. The kernel updates whole parameters only if
-        torch's fused kernel, which is as fast, cannot run.
-        """
-        return "adam"
 
     def constants(self) -> tuple[float, ...]:
         """Return the arguments in the kernel's order. The last two are the bias corrections at the current step."""
