@@ -23,13 +23,10 @@ if TYPE_CHECKING:  # code that reads ledgers needs measures, but not Arrow
 class Predicted:
     """The predictions of all lanes on a split.
 
-    ``correct``: the number of correct tags of each lane. ``total``: the number of all tags. ``tags_RL``: the predicted
-    tags, in the order of the split. ``loss``: the mean loss per tag of each lane. ``heads_RN``: the predicted heads,
-    for parsing only. ``nats_RL``: the loss of each tag, for running text only.
+    ``tags_RL``: the predicted tags, in the order of the split. ``loss``: the mean loss per tag of each lane.
+    ``heads_RN``: the predicted heads, for parsing only. ``nats_RL``: the loss of each tag, for running text only.
     """
 
-    correct: tuple[int, ...]
-    total: int
     tags_RL: Ids
     loss: tuple[float, ...] = ()
     heads_RN: Ids | None = None

@@ -1,7 +1,7 @@
 """The predictions of the baselines. Each form gets its most frequent decision in the training split.
 
 A decision is a tag or, in parsing, an arc. Array legend: N tokens, L tags, F forms, P distinct pairs of form and
-decision.
+decision, R lanes (one here), S sentences, C counts.
 """
 
 from typing import TYPE_CHECKING
@@ -19,9 +19,8 @@ def score_of_most_frequent_tags(corpus: "StoredCorpus", split: str, measure: Mea
     """The value of ``measure`` for predicting, for each form, its most frequent tag in the training split."""
     train, chosen = corpus.splits["train"], corpus.splits[split]
     tags_L = most_frequent(train.forms_N, train.tags_L, len(corpus.forms))[chosen.forms_N]
-    correct = right_ones(tags_L, chosen.tags_L)
-    predicted = Predicted(correct=(correct,), total=len(chosen.tags_L), tags_RL=tags_L[None])
-    return float(measure.of_counts(measure.sentences(predicted, corpus, split).sum(axis=1))[0])
+    counts_RSC = measure.sentences(Predicted(tags_RL=tags_L[None]), corpus, split)
+    return float(measure.of_counts(counts_RSC.sum(axis=1))[0])
 
 
 def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:

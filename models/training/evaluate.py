@@ -109,20 +109,14 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=lexicon.word_F.device)
     for each in read:
         loss_R += lane_by_lane(_of_tags, each.losses_RUB)
-    predicted = Predicted(
-        correct=tuple(correct_R.tolist()),
-        total=total,
-        loss=tuple((loss_R / total).cpu().tolist()),
-        tags_RL=predicted_RL,
-        heads_RN=heads_RL,
-        nats_RL=nats_RL,
-    )
+    loss = tuple((loss_R / total).cpu().tolist())
+    predicted = Predicted(tags_RL=predicted_RL, loss=loss, heads_RN=heads_RL, nats_RL=nats_RL)
     measure = task.measure(corpus.scheme)
     sentences_RSC = measure.sentences(predicted, corpus, split)
     return Evaluation(
-        correct=predicted.correct,
+        correct=tuple(correct_R.tolist()),
         total=total,
-        loss=predicted.loss,
+        loss=loss,
         measure=measure,
         counts=measure.counts(predicted, sentences_RSC.sum(axis=1)),
         sentences_RSC=sentences_RSC,

@@ -138,7 +138,7 @@ def test_what_is_decided_on_each_text_comes_back_to_its_place(
 def test_the_baseline_is_the_most_frequent_label_of_train(tmp_path: Path) -> None:
     corpus = stored(tmp_path)
     guess = np.array([[corpus.tags.index("pos")] * 3])
-    predicted = Predicted(correct=(1,), total=3, tags_RL=guess)
+    predicted = Predicted(tags_RL=guess)
     assert Accuracy().sentences(predicted, corpus, "dev").tolist() == [[[1, 1], [0, 1], [0, 1]]]
     assert TASKS[corpus.task].baseline(corpus, "dev") == pytest.approx(1 / 3)  # pos, neg and one that train lacks
     assert TASKS[corpus.task].baseline(corpus, "test") == 0.0

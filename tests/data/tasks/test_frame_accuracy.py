@@ -80,7 +80,7 @@ def test_every_count_is_what_reading_each_sentence_gives(
     )  # fmt: skip
     if data.draw(st.booleans()):
         lanes[0] = np.where(test.tags_L < 0, 0, test.tags_L).tolist()
-    predicted = Predicted(correct=(0,) * len(lanes), total=n, tags_RL=np.array(lanes))
+    predicted = Predicted(tags_RL=np.array(lanes))
     measure = FrameAccuracy()
     found_RSC = measure.sentences(predicted, corpus, "test")
     assert found_RSC.shape == (len(lanes), len(gold), len(measure.counted))
@@ -107,7 +107,7 @@ def test_gold_tags_are_right_in_every_scheme_and_intents_stay(
         settled = with_scheme(corpus, scheme)
         assert {tag for tag in settled.tags if ":" in tag} == {f"intent:{intent}" for intent in learnt}
         train = settled.splits["train"]
-        predicted = Predicted(correct=(0,), total=1, tags_RL=train.tags_L[None].astype(np.int64))
+        predicted = Predicted(tags_RL=train.tags_L[None].astype(np.int64))
         counts = measure.sentences(predicted, settled, "train").sum(axis=1)
         assert float(measure.of_counts(counts)[0]) == 1.0
         for split in SPLITS:
@@ -189,5 +189,5 @@ def test_a_rare_intent_is_never_right(tmp_path: Path) -> None:
     fly, ask = (Sentence(("u",), ("O",), intent=intent) for intent in ("fly", "ask"))
     corpus = with_rare_tags(prepared({"train": [fly, fly, ask], "dev": [ask], "test": [ask]}, tmp_path), 2)
     assert corpus.tags == ("O", "intent:fly", RARE)
-    predicted = Predicted(correct=(1,), total=2, tags_RL=np.array([[0, 2]]))
+    predicted = Predicted(tags_RL=np.array([[0, 2]]))
     assert FrameAccuracy().sentences(predicted, corpus, "test").tolist() == [[[1, 0, 0, 0, 0, 0, 0]]]
