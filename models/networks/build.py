@@ -123,7 +123,7 @@ def _network(config: ModelConfig, sizes: Sizes, lanes: Sequence[Lane], streams: 
         case StackConfig():
             stack = build_stack(config.stack, below, lanes, dropout)
             skip, pooling = config.stack.skip, config.stack.pooling if sizes.task.single_label else None
-            reinforce = _reinforce(skip, lanes) if isinstance(skip, DynamicSkipConfig) else None
+            reinforce = Reinforce(skip, lanes) if isinstance(skip, DynamicSkipConfig) else None
             head = build_head(
                 config.head, features=stack.features, tags=sizes.tags, transitions=sizes.transitions, streams=streams
             )
@@ -133,12 +133,6 @@ def _network(config: ModelConfig, sizes: Sizes, lanes: Sequence[Lane], streams: 
             return FeedbackTagger(embedder, layer, own_head, dropout)
         case _:
             assert_never(config.stack)
-
-
-def _reinforce(config: DynamicSkipConfig, lanes: Sequence[Lane]) -> Reinforce:
-    weights_R = rates(config.entropy_weight, [lane.entropy_weight for lane in lanes])
-    decays_R = rates(config.entropy_decay, [lane.entropy_decay for lane in lanes])
-    return Reinforce(config, len(lanes), weights_R=weights_R, decays_R=decays_R)
 
 
 def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:

@@ -10,7 +10,7 @@ from torch import nn
 
 from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
 from skipstack.models.ground.initialise import initialise
-from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.lanes import Lane, Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.parts.cells.lstm import LstmCell
 from skipstack.models.parts.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
@@ -47,7 +47,7 @@ def layers() -> dict[str, tuple[Layer, Reinforce | None]]:
         "LSTM": (LstmCell(SIZES), None),
         "fixed skip": (FixedSkipLstm(SIZES, FixedSkipConfig()), None),
         "attention": (AttentionSkipLstm(SIZES, AttentionSkipConfig()), None),
-        "dynamic skip": (DynamicSkipLstm(SIZES, config, [config.share], streams), Reinforce(config, 1)),
+        "dynamic skip": (DynamicSkipLstm(SIZES, config, [config.share], streams), Reinforce(config, [Lane(seed=0)])),
     }
 
 

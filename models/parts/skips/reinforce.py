@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from skipstack.models.configs.skips import DynamicSkipConfig
 from skipstack.models.kernels.reading import ReadingOrder
+from skipstack.models.layers.lanes import Lane, rates
 from skipstack.models.layers.layer import Choices
 
 DECAY = 0.99
@@ -66,25 +67,15 @@ class Reinforce(nn.Module):
     average_R: Tensor
     weight_R: Tensor
 
-    def __init__(
-        self,
-        config: DynamicSkipConfig,
-        lanes: int,
-        *,
-        weights_R: Sequence[float] | None = None,
-        decays_R: Sequence[float] | None = None,
-    ) -> None:
-        """Creates the objective. ``weights_R``, ``decays_R``: each lane's entropy weight and decay, by default the
-        config's.
-        """
+    def __init__(self, config: DynamicSkipConfig, lanes: Sequence[Lane]) -> None:
         super().__init__()
         self.config = config
-        self.weights_R = [config.entropy_weight] * lanes if weights_R is None else list(weights_R)
-        self.decays_R = [config.entropy_decay] * lanes if decays_R is None else list(decays_R)
+        self.weights_R = rates(config.entropy_weight, [lane.entropy_weight for lane in lanes])
+        self.decays_R = rates(config.entropy_decay, [lane.entropy_decay for lane in lanes])
         # Always float64, whatever the network's precision. Not saved with the weights: alpha comes from the config.
         self.register_buffer("alpha_R", torch.as_tensor(np.array(self.weights_R, dtype=np.float64)), persistent=False)
-        self.register_buffer("average_R", torch.zeros(lanes))
-        self.register_buffer("weight_R", torch.zeros(lanes))
+        self.register_buffer("average_R", torch.zeros(len(lanes)))
+        self.register_buffer("weight_R", torch.zeros(len(lanes)))
 
     def begin(self, epoch: int) -> None:
         """Starts an epoch, counted from 0: sets alpha."""

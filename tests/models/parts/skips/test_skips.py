@@ -34,6 +34,7 @@ LANES, DIRECTIONS, STEPS, TEXTS, BELOW, HIDDEN, REACH = 2, 2, 7, 3, 4, 5, 3
 GROUPS = LANES * DIRECTIONS
 SIZES = LayerSizes(lanes=LANES, directions=DIRECTIONS, below=BELOW, hidden=HIDDEN)
 SHARES = (0.3, 0.8)
+LANE = Lane(seed=0)
 CPU = torch.device("cpu")
 CORPUS = small_corpus()
 LEXICON = LexiconTensors.on(CPU, CORPUS.lexicon)
@@ -174,7 +175,7 @@ def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
     sizes = LayerSizes(lanes=1, directions=1, below=2, hidden=2)
     cell, policy = filled(LstmCell(sizes)), filled(Policy(sizes, units=3, reach=REACH))
     x, readout = random(1, 4, 1, 2, seed=10), random(2, seed=11)
-    reinforce = Reinforce(DynamicSkipConfig(reach=REACH, entropy_weight=0.0), lanes=1).double().eval()
+    reinforce = Reinforce(DynamicSkipConfig(reach=REACH, entropy_weight=0.0), [LANE]).double().eval()
     reinforce.average_R.fill_(0.7 * 0.01)  # a baseline of 0.7, which must change nothing
     reinforce.weight_R.fill_(0.01)
     share = torch.tensor([0.6], dtype=torch.float64)
@@ -208,7 +209,7 @@ def test_the_expected_step_is_the_gradient_of_the_expected_loss_as_far_as_the_co
     sizes, steps = LayerSizes(lanes=1, directions=1, below=2, hidden=2), 4
     config = DynamicSkipConfig(reach=REACH, policy_hidden=3, entropy_weight=0, baseline="none", gradient=reaches)
     layer = filled(DynamicSkipLstm(sizes, config, [0.6], Streams([0], "skips", CPU)))
-    reinforce = Reinforce(config, lanes=1).double()
+    reinforce = Reinforce(config, [LANE]).double()
     x, readout = random(1, steps, 1, 2, seed=10).requires_grad_(), random(2, seed=11)
     expected_loss, expected_step = torch.zeros(()).double(), torch.zeros(()).double()
     for actions in product(range(REACH), repeat=steps):
@@ -234,7 +235,7 @@ def test_entropy_is_summed_over_the_steps_of_a_text_and_weighed() -> None:
     choices = layer.run(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
     assert choices is not None
     lengths = torch.tensor([[7, 2, 4], [1, 5, 7]])
-    reinforce = Reinforce(layer.config, lanes=LANES).double()
+    reinforce = Reinforce(layer.config, [LANE] * LANES).double()
     nothing = torch.zeros(LANES, TEXTS, dtype=torch.float64)  # won, and nothing lost
     objective = reinforce(made_by(choices), of_sentences(nothing), lengths)
     p = choices.log_probabilities().exp().detach().numpy().reshape(LANES, DIRECTIONS, STEPS, TEXTS, REACH)
@@ -249,7 +250,7 @@ def test_entropy_is_worth_less_with_every_epoch() -> None:
     choices = layer.run(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
     assert choices is not None
     lengths, nothing = torch.full((LANES, TEXTS), STEPS), torch.zeros(LANES, TEXTS, dtype=torch.float64)
-    reinforce, found = Reinforce(layer.config, lanes=LANES).double(), []
+    reinforce, found = Reinforce(layer.config, [LANE] * LANES).double(), []
     for epoch in range(4):
         reinforce.begin(epoch)
         found.append(reinforce(made_by(choices), of_sentences(nothing), lengths).detach())
@@ -259,7 +260,7 @@ def test_entropy_is_worth_less_with_every_epoch() -> None:
 
 
 def test_the_moving_average_weighs_late_rewards_most_and_holds_each_against_those_before() -> None:
-    reinforce = Reinforce(DynamicSkipConfig(reach=REACH), lanes=1).double()
+    reinforce = Reinforce(DynamicSkipConfig(reach=REACH), [LANE]).double()
     rewards = random(5, 1, 8, seed=13)
     seen: list[float] = []
     for reward in rewards:
@@ -273,7 +274,7 @@ def test_the_moving_average_weighs_late_rewards_most_and_holds_each_against_thos
 
 
 def test_without_a_baseline_rewards_are_held_against_nothing() -> None:
-    reinforce = Reinforce(DynamicSkipConfig(reach=REACH, baseline="none"), lanes=1).double()
+    reinforce = Reinforce(DynamicSkipConfig(reach=REACH, baseline="none"), [LANE]).double()
     for reward in random(3, 1, 8, seed=13):
         reinforce([], of_sentences(reward), torch.ones(1, 8))
     assert reinforce._baseline().item() == 0
@@ -283,7 +284,7 @@ def test_long_sentences_are_held_against_long_ones() -> None:
     """Each of their tags earned as much as each of the others': there is nothing to learn from either."""
     layer, lengths = dynamic(entropy_weight=0).train(), torch.tensor([[7, 2, 4], [1, 5, 7]])
     inside = (torch.arange(STEPS).view(1, -1, 1) < lengths.unsqueeze(1)).double()
-    reinforce, rewards = Reinforce(layer.config, lanes=LANES).double(), Rewards(-0.8 * inside, inside)
+    reinforce, rewards = Reinforce(layer.config, [LANE] * LANES).double(), Rewards(-0.8 * inside, inside)
     learnt = []
     for given in (rewards, rewards, rewards.whole()):
         layer.zero_grad()
@@ -305,7 +306,7 @@ def test_a_step_is_credited_with_the_tags_from_there_on_in_its_directions_order_
     made = Made(Choices(choices.back_GTB, lambda: log_p), seen_before=seen_before)
     inside = (torch.arange(STEPS).view(1, -1, 1) < lengths.unsqueeze(1)).double()
     earned = random(LANES, STEPS, TEXTS, seed=15) * inside
-    Reinforce(layer.config, lanes=LANES).double()([made], Rewards(earned, inside), lengths).sum().backward()
+    Reinforce(layer.config, [LANE] * LANES).double()([made], Rewards(earned, inside), lengths).sum().backward()
     assert log_p.grad is not None
     credit = log_p.grad.gather(-1, choices.back_GTB.unsqueeze(-1)).view(LANES, DIRECTIONS, STEPS, TEXTS)
     for lane, direction, text in product(range(LANES), range(DIRECTIONS), range(TEXTS)):
@@ -523,6 +524,6 @@ def test_all_but_the_last_of_layers_that_join_directions_are_credited_with_whole
             whole.extend(each.seen_before for each in made)
             return torch.zeros(lengths_RB.shape, dtype=torch.float64)
 
-    model.reinforce = Credit(model.reinforce.config, lanes=1)
+    model.reinforce = Credit(model.reinforce.config, [LANE])
     model.loss(tokens, gold, LEXICON)
     assert whole == [True, True, False]
