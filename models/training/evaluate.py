@@ -108,7 +108,7 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     total = sum(int(each.batch.tag_counts_RB.sum()) for each in read)
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=lexicon.word_F.device)
     for each in read:
-        loss_R += lane_by_lane(_of_tags, each.losses_RUB)
+        loss_R += lane_by_lane(lambda losses_RUB: losses_RUB.sum(dim=1).sum(dim=1), each.losses_RUB)
     loss = tuple((loss_R / total).cpu().tolist())
     predicted = Predicted(tags_RL=predicted_RL, loss=loss, heads_RN=heads_RL, nats_RL=nats_RL)
     measure = task.measure(corpus.scheme)
@@ -136,10 +136,6 @@ def needs_losses_of_tags(head: str, task: Task) -> str:
         f"model.head.kind: got {head}, which has one loss a sentence, for {task.corpus} "
         "(allowed: softmax, or a head whose method losses returns one of each tag)"
     )
-
-
-def _of_tags(losses_RUB: Tensor) -> Tensor:
-    return losses_RUB.sum(dim=1).sum(dim=1)
 
 
 def _heads(decoded: Decoded) -> Tensor:

@@ -55,7 +55,8 @@ def clip(parameters: Named, longest: float | Tensor) -> None:
     ``longest``: a number for all lanes, or a tensor longest_R with a number for each lane.
     """
     learnt = [(each, each.grad) for each in parameters.values() if each.grad is not None]
-    norm_R = lane_by_lane(_norm_of_norms, *(_norm(*each) for each in learnt))
+    norms = (_norm(*each) for each in learnt)
+    norm_R = lane_by_lane(lambda *norms_R: torch.linalg.vector_norm(torch.stack(norms_R), dim=0), *norms)
     scale_R = (norm_R.reciprocal() * longest).clamp(max=1)
     for parameter, gradient in learnt:
         if gradient.is_sparse:
@@ -67,21 +68,8 @@ def clip(parameters: Named, longest: float | Tensor) -> None:
 
 def _norm(parameter: Tensor, gradient: Tensor) -> Tensor:
     """Return the Euclidean norm of each lane's gradient of one parameter: norm_R."""
-    norm_R: Tensor
     if gradient.is_sparse:
         (lane_U, _), values_UE = gradient_rows(parameter)
         norm_U = torch.linalg.vector_norm(values_UE, dim=1)
-        norm_R = added_up(norm_U.square(), lane_U, len(parameter)).sqrt_()
-    else:
-        norm_R = lane_by_lane(_norm_of_lanes, gradient)
-    return norm_R
-
-
-def _norm_of_lanes(gradient: Tensor) -> Tensor:
-    norm_R: Tensor = torch.linalg.vector_norm(gradient.flatten(1), dim=1)
-    return norm_R
-
-
-def _norm_of_norms(*norms_R: Tensor) -> Tensor:
-    norm_R: Tensor = torch.linalg.vector_norm(torch.stack(norms_R), dim=0)
-    return norm_R
+        return added_up(norm_U.square(), lane_U, len(parameter)).sqrt_()
+    return lane_by_lane(lambda each: torch.linalg.vector_norm(each.flatten(1), dim=1), gradient)

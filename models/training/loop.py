@@ -217,7 +217,7 @@ class Training:
             tick()
             totals.append(self.update(tokens, gold, rate_R))
         self.epoch += 1
-        loss_R = lane_by_lane(_total, *(loss for loss, _ in totals))
+        loss_R = lane_by_lane(lambda *losses_R: torch.stack(losses_R).sum(dim=0), *(loss for loss, _ in totals))
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
     def batches(self) -> Iterator[Batch]:
@@ -275,7 +275,7 @@ class Training:
         if self.clip_norm is not None:
             clip(self.optimiser.parameters, self.clip_norm)
         self.optimiser.step(rate_R)
-        return lane_by_lane(_of_sentences, loss_RB.detach()), tags_R
+        return lane_by_lane(lambda losses_RB: losses_RB.sum(dim=1), loss_RB.detach()), tags_R
 
     def _shares(self, loss_RB: Tensor, tags_R: Tensor) -> Tensor:
         """Return share_RB, the weight of each sentence's loss in the objective: 1 / the number of tags of the lane in
@@ -347,14 +347,6 @@ def _pretrained(embedder: Embedder, corpus: PreparedCorpus) -> PretrainedRows | 
     if corpus.vectors is None or embedder.words is None:
         return None
     return PretrainedRows.placed(embedder.words.table, corpus.vectors, frozen=embedder.word_vectors == "frozen")
-
-
-def _total(*losses_R: Tensor) -> Tensor:
-    return torch.stack(losses_R).sum(dim=0)
-
-
-def _of_sentences(loss_RB: Tensor) -> Tensor:
-    return loss_RB.sum(dim=1)
 
 
 def _numbers(values_R: Tensor) -> tuple[float, ...]:
