@@ -32,9 +32,6 @@ from skipstack.data.corpora.synthetic.generated import GeneratedCorpus
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
-"""The edition of the generator. Increase it whenever a seed gives different sentences, so that stored corpora of
-earlier editions are not used."""
-
 SHORTEST, LONGEST = 6, 11
 """The minimum and maximum number of tokens in a sentence."""
 

@@ -30,9 +30,6 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
 EDITION = 1
-"""The edition of the generator. Increase it whenever a seed gives different sentences, so that stored corpora of
-earlier editions are not used."""
-
 COLOURS = ("red", "green", "blue", "white")
 FARTHEST = 16
 """The maximum distance. No query is among the first ``FARTHEST`` tokens, so the deciding word is in the sentence."""

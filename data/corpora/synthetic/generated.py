@@ -10,12 +10,14 @@ from skipstack.data.labels.schemes import Scheme
 
 
 class GeneratedCorpus(Brief, ABC):
-    """A corpus that is drawn from its field ``seed``. ``edition``: the edition of its generator.
+    """A corpus that is drawn from its field ``seed``.
 
     The fields ``train``, ``dev`` and ``test`` are the numbers of sentences in these splits.
     """
 
     edition: ClassVar[int]
+    """The edition of the generator. Increase it whenever a seed gives other sentences, so that stored corpora of
+    earlier editions are not used."""
 
     @property
     def task(self) -> TaskOfLayer:

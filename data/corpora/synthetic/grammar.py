@@ -44,9 +44,6 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.trees import TREES
 
 EDITION = 1
-"""The edition of the generator. Increase it whenever a seed gives different sentences, so that stored corpora of
-earlier editions are not used."""
-
 SHORTEST, LONGEST = 6, 16
 """The minimum and maximum number of tokens in a sentence."""
 

@@ -27,9 +27,6 @@ from skipstack.data.formats.format import TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
-"""The edition of the generator. Increase it whenever a seed gives different numbers, so that stored corpora of earlier
-editions are not used."""
-
 DIGITS = 10
 REACH = 11
 """The number of relevant numbers at the end of a text with one jump: the last, and ten that it can point to."""
