@@ -60,17 +60,13 @@ def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
         return annotation, ()
     inner, *constraints = get_args(annotation)
     return inner, tuple(
-        part for item in constraints for part in ([item, *item.metadata] if _is_field(item) else [item])
+        part for item in constraints for part in ([item, *item.metadata] if isinstance(item, FieldInfo) else [item])
     )
 
 
 def _open_to(annotation: Any) -> OpenTo | None:
     """The ``OpenTo`` annotation of a type, by which a field accepts the user's own kinds; None if there is none."""
     return next((item for item in bare(annotation)[1] if isinstance(item, OpenTo)), None)
-
-
-def _is_field(item: Any) -> bool:
-    return isinstance(item, FieldInfo)
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
@@ -93,7 +89,7 @@ def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
     if (opened := _open_to(annotation)) is not None:
         return {**kinds(opened.built_in), **own_configs(opened.part)}
     _, constraints = bare(annotation)
-    if not any(_is_field(item) and item.discriminator == "kind" for item in constraints):
+    if not any(isinstance(item, FieldInfo) and item.discriminator == "kind" for item in constraints):
         return {}
     return {kind: member for member in models(annotation) for kind in literals(fields(member)["kind"])}
 

@@ -84,16 +84,13 @@ def _tree(heads: object, words: int, task: str) -> tuple[int, ...] | None:
     if heads.count(ROOT) != 1:
         raise UnsoundError(f"got {counted(heads.count(ROOT), 'word')} of head 0 (allowed: exactly one)")
     if cycle := find_cycle(heads):
-        raise UnsoundError(f"got heads in a circle ({_way(cycle)}) (allowed: a tree under head 0)")
+        way = ", ".join(map(str, [*cycle, cycle[0]]))
+        raise UnsoundError(f"got heads in a circle ({way}) (allowed: a tree under head 0)")
     return tuple(heads)
 
 
 def _heads(heads: object) -> str:
     return counted(len(heads), "head") if isinstance(heads, tuple | list) else f"heads {heads!r}"
-
-
-def _way(cycle: Sequence[int]) -> str:
-    return ", ".join(map(str, [*cycle, cycle[0]]))
 
 
 def _article(found: object) -> str:

@@ -177,12 +177,9 @@ def override() -> Kernels | None:
     elif asked == "fused":
         why = abilities.no_triton()
     if why is not None:
-        raise UserError(f"{VARIABLE}: got {asked}, which cannot run here: {why} (allowed: {_others(asked)})")
+        others = ", ".join(each for each in KERNELS if each != asked)
+        raise UserError(f"{VARIABLE}: got {asked}, which cannot run here: {why} (allowed: {others})")
     return asked
-
-
-def _others(asked: str | None) -> str:
-    return ", ".join(each for each in KERNELS if each != asked)
 
 
 @contextmanager
