@@ -34,7 +34,7 @@ class _Sigmoid(Once):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        y = torch.neg(x).exp_().add_(1).reciprocal_()
+        y = _made(x)
         ctx.save_for_backward(y)
         return y
 
