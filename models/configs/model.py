@@ -23,7 +23,7 @@ from skipstack.models.configs.skips import AnySkip
 from skipstack.models.configs.wiring import OfInput, shown, sources
 
 Pooling = Literal["last", "mean", "max"]
-"""The pooling of the states of all positions of a text into one vector (``models/parts/heads/pooling.py``)."""
+"""The pooling of the states of all positions of a text into one vector (``models/networks/model.py``)."""
 
 Normalisation = Literal["none", "layer", "rms"]
 """The normalisation of each layer's input (``models/layers/normalisation.py``)."""

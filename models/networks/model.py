@@ -5,6 +5,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import assert_never
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,6 @@ from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.layers.lookup import Distinct
 from skipstack.models.networks.stack import Memory, Passed, Stack
 from skipstack.models.parts.heads.base import Decoded, Gold, Head
-from skipstack.models.parts.heads.pooling import pooled
 from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
 
@@ -153,8 +153,7 @@ class Stacked(Network):
     @torch.no_grad()
     def _rewards(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor, losses_RUB: Tensor) -> Rewards:
         assert self.reinforce is not None
-        place_U1 = torch.arange(features_RUBF.shape[1], device=counts_RB.device).unsqueeze(1)
-        inside_RUB = (place_U1 < counts_RB.unsqueeze(1)).to(losses_RUB)
+        inside_RUB = _inside(counts_RB, features_RUBF.shape[1]).to(losses_RUB)
         if self.reinforce.config.reward == "log_likelihood":
             rewards = Rewards(-losses_RUB, inside_RUB)
         elif self.reinforce.config.reward == "likelihood":
@@ -165,3 +164,33 @@ class Stacked(Network):
             share_RUB = inside_RUB / counts_RB.clamp(min=1).unsqueeze(1)
             rewards = Rewards((2 * right_RUB - 1) * share_RUB, share_RUB)
         return rewards if losses_RUB.shape == inside_RUB.shape else rewards.whole()
+
+
+def pooled(features_RTBF: Tensor, lengths_RB: Tensor, directions: int, how: Pooling) -> Tensor:
+    """Pool the features of a text's tokens, all ``directions`` side by side, into one vector: text_R1BF. ``how``:
+
+    ``last``: the last state of each direction, that is, the forward state of the last token and the backward state of
+    the first token (gui2019 section 4.4: "the last hidden state"). ``mean``, ``max``: the mean or maximum of each
+    feature over the tokens. Padding is ignored.
+    """
+    match how:
+        case "last":
+            forward, *backward = features_RTBF.chunk(directions, dim=-1)
+            place_R1B1 = (lengths_RB - 1).unsqueeze(1).unsqueeze(-1)
+            last_R1BF = forward.gather(1, place_R1B1.expand(-1, -1, -1, forward.shape[-1]))
+            return torch.cat([last_R1BF, *(part[:, :1] for part in backward)], dim=-1)
+        case "mean":
+            inside_RTB1 = _inside(lengths_RB, features_RTBF.shape[1]).unsqueeze(-1)
+            total_R1BF = features_RTBF.where(inside_RTB1, 0).sum(dim=1, keepdim=True)
+            return total_R1BF / lengths_RB.unsqueeze(1).unsqueeze(-1)
+        case "max":
+            inside_RTB1 = _inside(lengths_RB, features_RTBF.shape[1]).unsqueeze(-1)
+            return features_RTBF.where(inside_RTB1, -torch.inf).amax(dim=1, keepdim=True)
+        case _:
+            assert_never(how)
+
+
+def _inside(counts_RB: Tensor, places: int) -> Tensor:
+    """Return whether each of the first ``places`` positions is within its sentence, not padding: inside_RUB."""
+    place_U1 = torch.arange(places, device=counts_RB.device).unsqueeze(1)
+    return place_U1 < counts_RB.unsqueeze(1)

@@ -50,6 +50,7 @@ MOVED: Final[Mapping[str, str]] = {
     "skipstack.models.heads.arcs": "skipstack.models.parts.heads.biaffine",
     "skipstack.models.heads.chain": "skipstack.models.parts.heads.chain.head",
     "skipstack.models.heads.config": "skipstack.models.configs.heads",
+    "skipstack.models.heads.pooling": "skipstack.models.networks.model",
     "skipstack.models.initialise": "skipstack.models.ground.initialise",
     "skipstack.models.inputs": "skipstack.models.parts.inputs",
     "skipstack.models.inputs.config": "skipstack.models.configs.inputs",

@@ -16,9 +16,9 @@ from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.lanes import Dropout, Lane, Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.networks.build import build_stack
+from skipstack.models.networks.model import pooled
 from skipstack.models.networks.stack import Memory, Stack
 from skipstack.models.parts.cells.lstm import LstmCell
-from skipstack.models.parts.heads.pooling import pooled
 from tests.models.gradients import equal_central_differences
 from tests.oracles import networks
 

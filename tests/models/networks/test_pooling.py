@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from skipstack.models.configs.model import Pooling
-from skipstack.models.parts.heads.pooling import pooled
+from skipstack.models.networks.model import pooled
 
 LANES, STEPS, TEXTS, FEATURES = 2, 6, 4, 3
 LENGTHS = torch.tensor([[6, 1, 3, 5], [2, 6, 4, 1]])
