@@ -102,23 +102,18 @@ class Stacked(Network):
         self.head = head
         self.pooling = pooling
 
-    def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
-        """Return features_RTBF of the tokens. Append each layer's inputs and outputs to ``passed``, if given."""
+    def read(
+        self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return features_RUBF, the features for the head, and counts_RB, the number of decisions in each sentence,
+        which is 1 if there is ``pooling``. Append each layer's inputs and outputs to ``passed``, if given.
+        """
         x_RTBI = self.embedded(tokens, lexicon)
         if not exporting():
             check_shape(
                 "the output of the embedder", x_RTBI, len(x_RTBI), *tokens.forms_RTB.shape[1:], self.stack.below
             )
         features_RTBF: Tensor = self.stack(x_RTBI, tokens.lengths_RB, passed, tokens.memory)
-        return features_RTBF
-
-    def read(
-        self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Return features_RUBF, the features for the head, and counts_RB, the number of decisions in each sentence,
-        which is 1 if there is ``pooling``. ``passed``: as in ``features``.
-        """
-        features_RTBF = self.features(tokens, lexicon, passed)
         if self.pooling is None:
             return features_RTBF, tokens.lengths_RB
         features_R1BF = pooled(features_RTBF, tokens.lengths_RB, self.stack.directions, self.pooling)

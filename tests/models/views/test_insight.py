@@ -143,7 +143,7 @@ def test_gates_of_shortcuts_are_those_that_the_loop_has(
     model, tokens = network("none", "forward", depth=2, composition=[0, 1], shortcut=shortcut, **added)
     passed: list[Passed] = []
     with watched():
-        model.features(tokens, LEXICON, passed)
+        model.read(tokens, LEXICON, passed)
     seen = openings(passed[1])
     cell = passed[1].layer
     assert isinstance(cell, Cell)

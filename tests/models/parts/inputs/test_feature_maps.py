@@ -89,7 +89,7 @@ def sentences(steps: int = 6) -> Tokens:
 
 
 def scores(model: Stacked, tokens: Tokens) -> Tensor:
-    return model.head.scores(model.features(tokens, LEXICON))
+    return model.head.scores(model.read(tokens, LEXICON)[0])
 
 
 def twin(model: Stacked, mix: Mix, tokens: Tokens, lane: int, place: int) -> np.ndarray:

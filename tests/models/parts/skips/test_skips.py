@@ -386,7 +386,7 @@ def test_a_step_is_credited_with_all_that_it_changes(
             back = torch.cat([own, torch.zeros_like(own[:1])])  # at padding, which nothing reads
             layer.policy.chooser = lambda below, noise, back=back: lambda step, before: back[step]
         passed: list[Any] = []
-        loss = model.head.loss(model.features(tokens, LEXICON, passed), gold, tokens.lengths_RB).sum()
+        loss = model.head.loss(model.read(tokens, LEXICON, passed)[0], gold, tokens.lengths_RB).sum()
         log_p = torch.zeros(()).double()
         for each, own in zip(passed, chosen, strict=False):
             log_GTBJ = each.unrolled.choices.log_probabilities()[:, :length]

@@ -122,11 +122,11 @@ def test_gradients_stop_at_the_window_and_states_go_on(tmp_path: Path) -> None:
     ours = {name: parameter.grad.clone() for name, parameter in run.model.named_parameters()}
     run.model.zero_grad()
     whole = torch.cat([torch.as_tensor(each.forms_RTB) for each in (first, second)], dim=1).expand(2, -1, -1)
-    both = run.model.features(Tokens(whole, tokens.lengths_RB * 2), run.lexicon)
+    both, _ = run.model.read(Tokens(whole, tokens.lengths_RB * 2), run.lexicon)
     with torch.no_grad():
-        alone = run.model.features(Tokens(tokens.forms_RTB, tokens.lengths_RB), run.lexicon)
+        alone, _ = run.model.read(Tokens(tokens.forms_RTB, tokens.lengths_RB), run.lexicon)
     carried.states = states
-    again = run.model.features(Tokens(tokens.forms_RTB, tokens.lengths_RB, carried), run.lexicon)
+    again, _ = run.model.read(Tokens(tokens.forms_RTB, tokens.lengths_RB, carried), run.lexicon)
     assert (again - both[:, 7:]).abs().max() < 1e-12
     assert (alone - both[:, 7:]).abs().max() > 1e-6
     run.model.head.loss(both[:, 7:], gold, tokens.lengths_RB).sum().backward()
