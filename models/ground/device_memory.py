@@ -51,8 +51,5 @@ def limit_memory(device: torch.device, share: float | None) -> None:
         return
     memory = device_memory(device)
     part = 1.0 if share is None or share >= 1 else room_of(share, memory) / memory
-    torch.cuda.set_per_process_memory_fraction(part, _numbered(device))
-
-
-def _numbered(device: torch.device) -> int:
-    return torch.cuda.current_device() if device.index is None else device.index
+    number = torch.cuda.current_device() if device.index is None else device.index
+    torch.cuda.set_per_process_memory_fraction(part, number)

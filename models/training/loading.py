@@ -127,24 +127,14 @@ def on_device(
     places = {"lane": lane_N, "sentence": sentence_N}
     forms = {} if distinct is None else {"distinct": distinct.forms_RN, "place": distinct.place_RP}
     there = sent({**own, **places, **forms}, device)
-    shared = (
-        there
-        if len(batch.forms_RTB) == lanes
-        else {name: there[name].expand(lanes, *there[name].shape[1:]) for name in own}
-    )
-    vectors_RTBE = None if batch.vectors_RTBE is None else _vectors_on_device(batch.vectors_RTBE, lanes, device)
-    gold = Gold(shared["tags"], shared.get("heads"), (there["lane"], there["sentence"]), shared["counted"])
-    if distinct is None:
-        return Tokens(shared["forms"], shared["lengths"], memory, vectors_RTBE=vectors_RTBE), gold
-    found = Distinct(there["distinct"], there["place"], distinct.longest)
-    found = found if len(distinct.forms_RN) == lanes else found.shared(lanes)
-    return Tokens(shared["forms"], shared["lengths"], memory, found, vectors_RTBE), gold
-
-
-def _vectors_on_device(vectors_RTBE: Numbers, lanes: int, device: torch.device) -> Tensor:
-    """Return the vectors of tokens, sent by a separate copy, since ids and floats cannot share one array."""
-    there = sent({"vectors": vectors_RTBE}, device)["vectors"]
-    return there if len(there) == lanes else there.expand(lanes, *there.shape[1:])
+    found = None if distinct is None else Distinct(there["distinct"], there["place"], distinct.longest)
+    if found is not None and len(found.forms_RN) != lanes:
+        found = found.shared(lanes)
+    if batch.vectors_RTBE is not None:  # by a copy of their own, since ids and floats cannot share one array
+        there |= sent({"vectors": batch.vectors_RTBE}, device)
+    shared = {name: each.expand(lanes, *each.shape[1:]) for name, each in there.items() if name in (*own, "vectors")}
+    tokens = Tokens(shared["forms"], shared["lengths"], memory, found, shared.get("vectors"))
+    return tokens, Gold(shared["tags"], shared.get("heads"), (there["lane"], there["sentence"]), shared["counted"])
 
 
 def sent(arrays: Mapping[str, Ids | Numbers], device: torch.device) -> dict[str, Tensor]:
