@@ -19,7 +19,7 @@ from skipstack.models.configs.cells import AnyCell, ShortcutConfig
 from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.heads import HeadConfig, SoftmaxConfig, check_scheme
 from skipstack.models.configs.inputs import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate
-from skipstack.models.configs.skips import AnySkip
+from skipstack.models.configs.skips import AnySkip, SkipConfig
 from skipstack.models.configs.wiring import OfInput, shown, sources
 
 Pooling = Literal["last", "mean", "max"]
@@ -94,6 +94,10 @@ class StackConfig(Brief):
                 f"got sources {shown(wiring)} (allowed: 0 for every layer)"
             )
         return self
+
+    def skip_of(self, number: int) -> SkipConfig | None:
+        """The skip back in time that layer ``number``, counted from 1, takes if it has no shortcut; None if none."""
+        return self.skip if self.skipping == "all" or number == self.depth else None
 
 
 AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]

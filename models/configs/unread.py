@@ -76,18 +76,14 @@ def _stack(config: StackConfig) -> StackConfig:
         unread.append("join")
     if len(wiring) < 2:
         unread.append("residual")
-    skipping = [number for number, source in enumerate(wiring, start=1) if not source and _may_skip(config, number)]
     alike = [number for number, source in enumerate(wiring, start=1) if not source]
+    skipping = [number for number in alike if config.skip_of(number) is not None]
     if config.skip is None or skipping == alike:
         unread.append("skipping")
     if not skipping and not _learns(config):
         unread += ["skip", "skipping"]
     read = {"composition": wiring, "shortcut": _shortcut(config, wiring)}
     return config.model_copy(update={**_defaults(config, *unread), **read})
-
-
-def _may_skip(config: StackConfig, number: int) -> bool:
-    return config.skip is not None and (config.skipping == "all" or number == config.depth)
 
 
 def _learns(config: StackConfig) -> bool:

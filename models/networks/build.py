@@ -152,8 +152,8 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
         normalisations += _normalisation(config.normalisation, sizes)
         if source:
             layers.append(build_shortcut(config.shortcut, sizes, dropout.streams))
-        elif config.skip is not None and (config.skipping == "all" or number == config.depth):
-            layers.append(build_skip(config.skip, sizes, lanes, dropout.streams))
+        elif (skip := config.skip_of(number)) is not None:
+            layers.append(build_skip(skip, sizes, lanes, dropout.streams))
         else:
             layers.append(build_cell(config.cell, sizes, dropout.streams))
             if any(wiring) and layers[-1].features != config.hidden:

@@ -103,10 +103,10 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
     if source:
         memory = TOPOLOGIES[config.shortcut.topology].memory
         label, carries = ("LSTM + skip", ("h", "c")) if memory else ("block", ("h",))
-    elif config.skip is not None and (config.skipping == "all" or number == config.depth):
-        label, first = SKIPS, -config.skip.reach
-        if isinstance(config.skip, FixedSkipConfig):
-            last, between = -1 if config.skip.previous_share else first, False
+    elif (skip := config.skip_of(number)) is not None:
+        label, first = SKIPS, -skip.reach
+        if isinstance(skip, FixedSkipConfig):
+            last, between = -1 if skip.previous_share else first, False
     normalised = NORMALISED[config.normalisation]
     added = f"adds layer {number - 1}" if config.residual and number > 1 else ""
     layer = Part(
