@@ -68,9 +68,8 @@ def lstm_layer(
     kernels, skip = choose("lstm", below_GTBI), (internal_GTBH, output_GTBH, kept_GTBH)
     found: tuple[Tensor, Tensor] | None = None
     if kernels == "compiled":
-        from skipstack.models.kernels.compiled.time.loops import (
-            CompiledLstm,  # numba takes a quarter of a second to load
-        )
+        # numba takes a quarter of a second to load
+        from skipstack.models.kernels.compiled.time.loops import CompiledLstm
 
         _check_fit(below_GTBI, weights, *skip)
         found = _applied(CompiledLstm, below_GTBI, *weights, *skip, start_GBY, updated)

@@ -89,9 +89,8 @@ def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
     ``forms_RP``: the form of each token. ``lengths_F``: the number of characters of every form; None if unknown.
     """
     if choose("distinct") == "compiled":
-        from skipstack.models.kernels.compiled.inputs.places import (
-            distinct,  # numba takes a quarter of a second to load
-        )
+        # numba takes a quarter of a second to load
+        from skipstack.models.kernels.compiled.inputs.places import distinct
 
         forms_RN, place_RP = distinct(forms_RP.reshape(len(forms_RP), -1).astype(np.int64, copy=False))
         return _with_longest(forms_RN, place_RP.reshape(forms_RP.shape), lengths_F)

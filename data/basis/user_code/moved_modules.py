@@ -124,9 +124,6 @@ class _Finder(MetaPathFinder, Loader):
         """The spec of a module or a package that has moved; None for any other."""
         return None if new_path(fullname) is None else ModuleSpec(fullname, self, is_package=True)
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Return None, so that Python creates an ordinary module."""
-
     def exec_module(self, module: ModuleType) -> None:
         """Copy the names of a moved module from their new modules. Raises ModuleNotFoundError if one is missing."""
         old, new = module.__name__, new_path(module.__name__)

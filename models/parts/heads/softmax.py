@@ -18,9 +18,8 @@ class SoftmaxHead(LinearHead):
         """Computes -log y_t of each gold tag: losses_RUB (nats); 0 where the gold tag is -1. Ignores ``counts_RB``."""
         rows = gold.tags_RUB[0].numel()
         if not self.together and choose("log_loss", features_RUBF, rows) == "compiled":
-            from skipstack.models.kernels.compiled.softmax import (
-                CompiledLogLoss,  # numba takes a quarter of a second to load
-            )
+            # numba takes a quarter of a second to load
+            from skipstack.models.kernels.compiled.softmax import CompiledLogLoss
 
             lanes, size, tags = self.weight.shape
             check_shape("the features of a head", features_RUBF, lanes, *gold.tags_RUB.shape[1:], size)

@@ -113,9 +113,8 @@ class TokenEmbedder(Embedder):
 
     def _compiled(self, parts: Sequence[Sought]) -> Tensor:
         """Looks up the windows of all features by compiled code, and applies dropout."""
-        from skipstack.models.kernels.compiled.inputs.lookups import (
-            SideBySide,  # numba takes a quarter of a second to load
-        )
+        # numba takes a quarter of a second to load
+        from skipstack.models.kernels.compiled.inputs.lookups import SideBySide
 
         tables, rows, by_row = zip(*parts, strict=True)
         for table_RVE, each, _ in parts:
