@@ -99,11 +99,6 @@ class Together:
         self._parts.append(part)
         return part
 
-    def leave(self, part: "Part") -> None:
-        """Remove a run, which must not train any more."""
-        if part in self._parts:
-            self._parts.remove(part)
-
     def company(self, part: "Part") -> "list[Part]":
         """Return ``part`` and all runs that would share the program of its next epoch, in the order of joining."""
         if part.apart:
@@ -198,7 +193,8 @@ class Part:
 
     def leave(self) -> None:
         """Remove the run from its ``Together``. The run must not train any more."""
-        self._together.leave(self)
+        if self in self._together._parts:
+            self._together._parts.remove(self)
 
     def counters(self) -> dict[str, int]:
         """Return the counters in the run's state by name, such as the number of trained epochs."""
