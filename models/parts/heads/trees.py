@@ -57,7 +57,6 @@ class _Contraction:
 
     heads_S: Heads
     """The greedy heads, which contain the cycle."""
-    cycle_N: Heads
     outside_O: Heads
     """The positions outside the cycle; the root is the first."""
     entered_O: Heads
@@ -90,7 +89,7 @@ def _contract(scores_SS: Scores, heads_S: Heads, cycle_N: Heads) -> tuple[_Contr
     smaller[-1, :-1] = gain_NO.max(axis=0)
     smaller[:-1, -1] = from_cycle_ON.max(axis=1)
     entered_O, leaving_O = cycle_N[gain_NO.argmax(axis=0)], cycle_N[from_cycle_ON.argmax(axis=1)]
-    return _Contraction(heads_S, cycle_N, outside_O, entered_O, leaving_O), smaller
+    return _Contraction(heads_S, outside_O, entered_O, leaving_O), smaller
 
 
 def _unfold(heads_S: Heads, contraction: _Contraction) -> Heads:
