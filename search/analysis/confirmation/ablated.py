@@ -15,7 +15,7 @@ from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Ro
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.events import AblationPlanned, Role, RoleKind
 from skipstack.search.statistics.estimates import Estimate, mean_over_corpora
-from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
+from skipstack.search.statistics.multiple_testing import holm
 from skipstack.search.statistics.sequential import shares
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
@@ -129,11 +129,9 @@ def _means(rows: tuple[ConfirmedRow, ...], corpora: int, share: float) -> tuple[
             corpus=mean_of(corpora),
             is_reference=False,
             gain=mean,
-            p=p,
-            marked=p is not None and p < LEVEL,
-            corrected=None if level is None else mean.interval(level * share),
+            p=test.p,
+            marked=test.marked,
+            corrected=None if test.level is None else mean.interval(test.level * share),
         )
-        for ((section, axis, name), found), mean, p, level in zip(
-            whole.items(), means, holm(answers, asked), levels(answers, asked), strict=True
-        )
+        for ((section, axis, name), found), mean, test in zip(whole.items(), means, holm(answers, asked), strict=True)
     )

@@ -23,7 +23,7 @@ from skipstack.search.analysis.confirmation.differences import (
     size_of,
 )
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
+from skipstack.search.statistics.multiple_testing import holm
 from skipstack.search.statistics.power import chances, noise, seeds_needed, smallest_difference
 from skipstack.search.statistics.sequential import sequential_p
 from skipstack.search.study.record.trial_record import TrialRecord
@@ -190,10 +190,12 @@ def confirm(
         answers = [each.p for each in looked]
         # Rows of two winners that compare the same trials, in either order, count as one question.
         asked = [frozenset((id(rows[place].trial), id(rows[place].reference))) for place in places]
-        for place, each, p, level in zip(places, looked, holm(answers, asked), levels(answers, asked), strict=True):
-            marked, own = p is not None and p < LEVEL, None if level is None else level * rows[place].share
-            shown, corrected = each.decisive(marked, own)
-            found[place] = replace(found[place], gain=shown, p=p, level=own, marked=marked, corrected=corrected)
+        for place, each, test in zip(places, looked, holm(answers, asked), strict=True):
+            level = None if test.level is None else test.level * rows[place].share
+            gain, corrected = each.decisive(test.marked, level)
+            found[place] = replace(
+                found[place], gain=gain, p=test.p, level=level, marked=test.marked, corrected=corrected
+            )
     return tuple(found)
 
 

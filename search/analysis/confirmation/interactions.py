@@ -13,7 +13,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.confirmation.changes import base_of, values_of
 from skipstack.search.analysis.confirmation.differences import Split, interaction
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
+from skipstack.search.statistics.multiple_testing import holm
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
@@ -54,15 +54,14 @@ def interactions(record: StudyRecord, split: Split) -> tuple[Interaction, ...]:
     Only trials that were trained to their ends count. ``split``: the split of the scores.
     """
     found = list(_interactions(record, split))
-    answers = [each.estimate.p for each in found]
     return tuple(
         replace(
             each,
-            p=p,
-            marked=p is not None and p < LEVEL,
-            corrected=None if level is None else each.estimate.interval(level),
+            p=test.p,
+            marked=test.marked,
+            corrected=None if test.level is None else each.estimate.interval(test.level),
         )
-        for each, p, level in zip(found, holm(answers), levels(answers), strict=True)
+        for each, test in zip(found, holm([each.estimate.p for each in found]), strict=True)
     )
 
 

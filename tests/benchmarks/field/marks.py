@@ -108,4 +108,4 @@ def cost_to_reach(courses: Courses, ours: str, theirs: str, among: Iterable[str]
 
 def corrected(ratios: Sequence[Ratio | None]) -> tuple[float | None, ...]:
     """The p values of a table, corrected for their number by Holm's procedure."""
-    return holm([None if each is None else each.p for each in ratios])
+    return tuple(each.p for each in holm([None if each is None else each.p for each in ratios]))

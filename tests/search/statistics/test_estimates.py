@@ -17,7 +17,7 @@ from skipstack.search.statistics.estimates import (
     over_seeds,
     over_sentences_too,
 )
-from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
+from skipstack.search.statistics.multiple_testing import LEVEL, CorrectedTest, holm
 
 
 def test_without_sentences_it_is_students() -> None:
@@ -78,13 +78,14 @@ def test_holm_is_that_of_statsmodels_and_leaves_out_what_was_not_asked() -> None
     for size in range(1, 8):
         values = generator.random(size).tolist()
         by_statsmodels = multipletests(values, method="holm")[1]
-        assert holm([None, *values]) == pytest.approx((None, *by_statsmodels))
+        assert [each.p for each in holm([None, *values])] == pytest.approx([None, *by_statsmodels])
     assert holm([]) == ()
-    assert holm([None]) == (None,)
+    assert holm([None]) == (CorrectedTest(None, None),)
 
 
 def test_a_question_that_several_rows_ask_is_corrected_once() -> None:
-    assert holm([0.01, 0.03, 0.01, None], ["a", "b", "a", "c"]) == pytest.approx((0.02, 0.03, 0.02, None))
+    found = holm([0.01, 0.03, 0.01, None], ["a", "b", "a", "c"])
+    assert [each.p for each in found] == pytest.approx([0.02, 0.03, 0.02, None])
 
 
 def test_an_effect_size_counts_standard_deviations_of_both() -> None:
@@ -114,11 +115,11 @@ def test_a_p_value_is_below_its_level_where_holm_marks_it_and_nowhere_else(
     keys = data.draw(st.lists(st.integers(0, 5), min_size=len(values), max_size=len(values)))
     of_question = dict(zip(keys, values, strict=True))
     same = [of_question[key] for key in keys]  # one hypothesis has one p value
-    for value, corrected, level in zip(same, holm(same, keys), levels(same, keys), strict=True):
-        if value is None or corrected is None or level is None:
-            assert value is corrected is level is None
-        elif corrected != pytest.approx(LEVEL):  # at the very bound, rounding decides
-            assert (value < level) == (corrected < LEVEL)
+    for value, test in zip(same, holm(same, keys), strict=True):
+        if value is None or test.p is None or test.level is None:
+            assert value is test.p is test.level is None
+        elif test.p != pytest.approx(LEVEL):  # at the very bound, rounding decides
+            assert (value < test.level) == (test.p < LEVEL) == test.marked
 
 
 @pytest.mark.slow

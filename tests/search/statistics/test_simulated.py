@@ -48,8 +48,7 @@ def test_a_few_families_without_effects_get_few_marks_however_often_they_are_loo
 
 def test_the_smallest_p_of_a_family_is_marked_by_holm_as_the_simulation_counts_it() -> None:
     for p in np.random.default_rng(0).random((4, 7)) ** 3:
-        corrected = [value for value in holm(p.tolist()) if value is not None]
-        assert (min(corrected) < LEVEL) == (p.min() * 7 < LEVEL)
+        assert any(each.marked for each in holm(p.tolist())) == (p.min() * 7 < LEVEL)
 
 
 @pytest.mark.slow
