@@ -124,22 +124,19 @@ def export(
         _write_study(record, to_study, best, trial)
         return
     assert to is not None, "one of the three is given"
-    from skipstack.search.analysis.confirmation.figures import confirmed_figures
     from skipstack.search.api.recorded_options import load_code
     from skipstack.search.publishing.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
 
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
     load_code(study, code_of_trials(chosen), code or ())
-    folder, figures = StudyFolder(study), partial(confirmed_figures, record)
+    folder = StudyFolder(study)
     recipe = Recipe(ensemble=ensemble, retrain=retrain, epochs=epochs, tell=say)
     if torch_export is not None:
         from skipstack.search.publishing.bundles.programs import check_program
         from skipstack.spaces.trial import as_network
 
         check_program(as_network(chosen[0].config), torch_export)
-    for path in export_bundles(
-        record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe, confirmed=figures
-    ):
+    for path in export_bundles(record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe):
         print(path)
     if torch_export is not None:
         _as_program(record, folder, to, torch_export, device)

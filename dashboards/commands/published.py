@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +17,6 @@ from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.saying import Say, unsaid
-from skipstack.search.analysis.confirmation.figures import confirmed_figures
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
 from skipstack.search.publishing.tracking.entry import STUDY, RunKey, made_of
@@ -139,7 +137,7 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
     def write(to: Path) -> None:
         from skipstack.search.publishing.bundles.export import export_bundle  # imports torch, which is slow
 
-        export_bundle(record, folder, trial, to, device, confirmed=partial(confirmed_figures, record))
+        export_bundle(record, folder, trial, to, device)
 
     measure = record.measure
     splits = {"dev": trial.dev, "test": trial.test}

@@ -3,7 +3,6 @@
 import re
 import tempfile
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -87,13 +86,11 @@ def report_file(of: Snapshot, form: FileFormat) -> bytes:
 
 def bundle_file(of: Snapshot, number: int) -> bytes:
     """The bundle of a trial that ``skipstack export --trial`` writes, as a .zip. Raises UserError if there is none."""
-    from skipstack.search.analysis.confirmation.figures import confirmed_figures
     from skipstack.search.publishing.bundles.export import export_bundles
 
     with tempfile.TemporaryDirectory(prefix="skipstack-bundle-") as scratch:
         to = Path(scratch) / "bundle.zip"
-        confirmed = partial(confirmed_figures, of.record)
-        export_bundles(of.record, StudyFolder(of.path), to, best=None, trial=number, device="cpu", confirmed=confirmed)
+        export_bundles(of.record, StudyFolder(of.path), to, best=None, trial=number, device="cpu")
         return to.read_bytes()
 
 

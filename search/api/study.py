@@ -165,9 +165,6 @@ class Study:
         """
         check_arguments(out=to, code=code, epochs=epochs)
         need("torch", "bundles")
-        from functools import partial
-
-        from skipstack.search.analysis.confirmation.figures import confirmed_figures
         from skipstack.search.api.recorded_options import load_code
         from skipstack.search.publishing.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
 
@@ -182,7 +179,6 @@ class Study:
             device=device,
             pareto=pareto,
             recipe=Recipe(ensemble=ensemble, retrain=retrain, epochs=epochs),
-            confirmed=partial(confirmed_figures, self.record),
         )
         return Path(to)
 

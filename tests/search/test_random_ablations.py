@@ -27,7 +27,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.search.analysis.ablation.families import place_in_family
 from skipstack.search.analysis.ablation.options import AblationOptions
-from skipstack.search.analysis.confirmation.figures import confirmed_figures
+from skipstack.search.analysis.confirmation.confirmed import confirmed_scores
 from skipstack.search.analysis.confirmation.forecast import forecast
 from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.analysis.study_frames import study_frames
@@ -232,7 +232,7 @@ def read(path: Path, draw: random.Random) -> None:
     form = draw.choice([form for form in get_args(Format) if form != "html"])
     if draw.random() < 0.1:
         frames = study_frames(path)
-        confirmed_figures(frames.record, frames.record.best.config)
+        confirmed_scores(frames.record, frames.record.best.config)
         report = study_report(frames)
     elif tables := confirmed_tables(read_study(path)):
         report = one_report([ablated_report(*table) for table in tables], first_shown(tables))

@@ -3,7 +3,7 @@
 import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.ground.device import choose_device
 from skipstack.models.training.checkpoint import write_tensors
-from skipstack.search.analysis.confirmation.confirmed import Confirmed
+from skipstack.search.analysis.confirmation.confirmed import confirmed_scores
 from skipstack.search.publishing.bundles.bundle import Metrics, load_bundle
 from skipstack.search.publishing.bundles.card import model_card
 from skipstack.search.publishing.bundles.corpus_folders import check_corpus, check_file
@@ -36,22 +36,12 @@ from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import BEST, StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.subject import Subject
 
 ARCHIVE = ".zip"
 """The suffix of a path to which a zip archive is exported instead of a folder."""
 
 ROUNDING = 1e-5
 """The relative difference up to which perplexities count as equal, since processors round differently."""
-
-
-ConfirmedOf = Callable[[Subject], Sequence[Confirmed]]
-"""A function that returns a config's confirmed scores: test scores of seeds that were not used to select the config."""
-
-
-def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
-    """Return no confirmed scores; the default of ``export_bundles``."""
-    return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,17 +117,15 @@ def export_bundles(
     device: str,
     pareto: bool = False,
     recipe: Recipe = AS_LEFT,
-    confirmed: ConfirmedOf = nothing_confirmed,
 ) -> list[Path]:
     """Export the trials that ``chosen_trials`` selects by ``best``, ``trial`` and ``pareto``, and return the paths of
     their bundles. If any bundle cannot be written, none is written.
 
     ``to``: the path of the bundle; for several trials, the path of the folder for their bundles. ``device``: where to
-    compute. ``recipe``: how to export. ``confirmed``: returns the confirmed scores of a config, for the card. Raises
-    UserError as ``chosen_trials`` and ``export_bundle`` do.
+    compute. ``recipe``: how to export. Raises UserError as ``chosen_trials`` and ``export_bundle`` do.
     """
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
-    export = partial(export_bundle, record, folder, device=device, recipe=recipe, confirmed=confirmed)
+    export = partial(export_bundle, record, folder, device=device, recipe=recipe)
     with refused_where_unwritable(to):
         if len(chosen) == 1:
             return [export(chosen[0], to)]
@@ -161,14 +149,14 @@ def export_bundle(
     device: str,
     *,
     recipe: Recipe = AS_LEFT,
-    confirmed: ConfirmedOf = nothing_confirmed,
 ) -> Path:
     """Write the bundle of a trial to ``to``, a new folder or, if the name ends in .zip, a new archive. Returns ``to``.
 
     For a function, the bundle has the model that the function reported (``search/publishing/bundles/own_export.py``).
     For a network, the bundle has one lane (one seed's copy of the network) at the trial's best epoch. It is the lane
     with the best dev score. A retrained network has no dev score, so its first seed is exported. An ensemble has all
-    lanes. A network's metrics are measured on the written bundle. The card has the metrics and ``confirmed`` scores.
+    lanes. A network's metrics are measured on the written bundle. The card has the metrics, and the config's scores
+    that ablations of the study confirmed.
 
     Raises UserError if ``to`` exists, if the trial does not allow ``recipe``, or if needed weights were not kept.
     Raises it also as ``left_by``, ``retrained`` and ``check_model`` do.
@@ -176,9 +164,9 @@ def export_bundle(
     _check_writable(record, folder, trial, to, recipe)
     with temporary_folder_beside(to) as temporary:
         if trial.config.keeps_weights:
-            _fill(record, folder, trial, temporary, device, recipe, confirmed)
+            _fill(record, folder, trial, temporary, device, recipe)
         else:
-            fill_own(record, folder, trial, temporary, confirmed(trial.config))
+            fill_own(record, folder, trial, temporary)
         made = temporary
         if to.suffix == ARCHIVE:
             pack(temporary, made := temporary / f"bundle{ARCHIVE}")
@@ -193,7 +181,6 @@ def _fill(
     to: Path,
     device: str,
     recipe: Recipe,
-    confirmed: ConfirmedOf,
 ) -> None:
     """Write the bundle of a network into the folder ``to``."""
     if recipe.retrain:
@@ -213,9 +200,13 @@ def _fill(
     bundle = load_bundle(to, choose_device(device))
     measured = replace(bundle, metrics=bundle.measure(corpus))
     write_json(to / "metrics.json", measured.metrics)
-    own, scored, searched = confirmed(trial.config), len(record.ranked()), list(trial.dev.values())
     card = model_card(
-        measured, record.measure, scored=scored, searched=searched, confirmed=own, given_epochs=recipe.epochs
+        measured,
+        record.measure,
+        scored=len(record.ranked()),
+        searched=list(trial.dev.values()),
+        confirmed=confirmed_scores(record, trial.config),
+        given_epochs=recipe.epochs,
     )
     (to / CARD).write_text(card, encoding="utf-8")
     seal(to)

@@ -7,7 +7,7 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.printable import visible
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.confirmation.confirmed import Confirmed
+from skipstack.search.analysis.confirmation.confirmed import Confirmed, confirmed_scores
 from skipstack.search.publishing.bundles.files import CARD, MODEL, seal_own, write_json
 from skipstack.search.publishing.bundles.own_model import OwnModel, OwnProvenance
 from skipstack.search.study.code_version import code_version
@@ -36,11 +36,9 @@ def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) ->
     return found
 
 
-def fill_own(
-    record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, confirmed: Sequence[Confirmed]
-) -> None:
-    """Write the bundle of the model that a trial's function reported. ``to``: the bundle's folder. ``confirmed``: the
-    confirmed scores of the trial's config, for the card. Raises UserError as ``check_model`` does.
+def fill_own(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path) -> None:
+    """Write the bundle of the model that a trial's function reported. ``to``: the bundle's folder. Raises UserError as
+    ``check_model`` does.
     """
     call, model = check_model(record, folder, trial)
     copy = to / MODEL / model.name
@@ -73,7 +71,8 @@ def fill_own(
     write_json(to / "scores.json", made.scores)
     write_json(to / "provenance.json", made.provenance.model_dump(mode="json"))
     write_json(to / "versions.json", made.versions)
-    (to / CARD).write_text("\n".join(own_card(made, record.measure, confirmed)), encoding="utf-8")
+    card = own_card(made, record.measure, confirmed_scores(record, config))
+    (to / CARD).write_text("\n".join(card), encoding="utf-8")
     seal_own(to)
 
 

@@ -1,6 +1,5 @@
 """What an ablation asks of its rows, by hand, and what it finds on several corpora and of several winners."""
 
-from functools import partial
 from math import sin
 from pathlib import Path
 from statistics import fmean
@@ -15,7 +14,7 @@ from skipstack.dashboards.reports.confirmation.ablated_report import ablated_rep
 from skipstack.search.analysis.ablation.labels import winners_in_words
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.ablated import ablated, questions
-from skipstack.search.analysis.confirmation.figures import confirmed_figures
+from skipstack.search.analysis.confirmation.confirmed import confirmed_scores
 from skipstack.search.analysis.confirmation.forecast import most
 from skipstack.search.execution.workers.reporting import Report
 from skipstack.search.ledger.events import ListedRow, Role, RoleKind
@@ -63,12 +62,12 @@ def test_a_row_that_is_there_for_two_reasons_answers_two_questions(tmp_path: Pat
     study = read_study(tmp_path / "two changes")
     best = study.ranked()[0]
     own = next(trial for trial in record.trials.values() if trial.point == winner)
-    (figure,) = confirmed_figures(study, best.config)
+    (figure,) = confirmed_scores(study, best.config)
     assert (figure.value, figure.seeds) == (pytest.approx(fmean(own.tested["test_accuracy"])), len(own.seeds))
     assert set(own.seeds).isdisjoint(best.seeds)
     assert {row.test.half for row in ablated(record).rows if row.test and row.trial == own.number} == {figure.half}
     unconfirmed = next(trial for trial in study.trials.values() if trial.point not in (base, winner, shallow, slow))
-    assert confirmed_figures(study, unconfirmed.config) == []
+    assert confirmed_scores(study, unconfirmed.config) == []
     assert [row.is_reference for row in ablated(record).rows] == [True, False, False, False, False, False]
 
 
@@ -109,7 +108,6 @@ def test_the_card_of_a_function_without_test_scores_has_what_an_ablation_confirm
         best=None,
         trial=None,
         device="cpu",
-        confirmed=partial(confirmed_figures, record),
     )
     best = record.ranked()[0]
     (again,) = (trial for trial in record.ablations[1].trials.values() if trial.config == best.config)

@@ -18,6 +18,7 @@ from skipstack.data.store.stored import open_store
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.analysis.confirmation.confirmed import Confirmed
+from skipstack.search.publishing.bundles import export
 from skipstack.search.publishing.bundles.bundle import load_bundle
 from skipstack.search.publishing.bundles.card import model_card
 from skipstack.search.publishing.bundles.export import (
@@ -196,7 +197,7 @@ def test_a_bundle_is_json_and_safetensors_and_nothing_else(bundle: Path) -> None
 
 
 def test_the_model_card_says_what_was_measured_and_confirmed_and_on_what(
-    trained: tuple[StudyRecord, StudyFolder], bundle: Path, tmp_path: Path
+    trained: tuple[StudyRecord, StudyFolder], bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, folder = trained
     card = (bundle / CARD).read_text()
@@ -207,7 +208,8 @@ def test_the_model_card_says_what_was_measured_and_confirmed_and_on_what(
     assert "Nothing of this config is confirmed" in card
     best = study.ranked()[0]
     figure = Confirmed(corpus="agreement", value=0.8125, half=0.0125, seeds=5)
-    told = export_bundle(study, folder, best, tmp_path / "told", "cpu", confirmed=lambda config: [figure])
+    monkeypatch.setattr(export, "confirmed_scores", lambda record, config: [figure])
+    told = export_bundle(study, folder, best, tmp_path / "told", "cpu")
     assert (
         "on the test split of agreement: accuracy 81.25 ± 1.25, the mean of 5 fresh seeds" in (told / CARD).read_text()
     )
