@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import fmean
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import ListedRow
 from skipstack.search.strategy.proposers.config import PathConfig
-from skipstack.search.strategy.proposers.path import NextChange, steps
+from skipstack.search.strategy.proposers.path import steps
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice
@@ -72,7 +71,7 @@ def walked(record: StudyRecord) -> Iterator[PathStep]:
     for found, best in steps(record.space, config, scores):
         if best is None:
             return
-        reached = {candidate.axis: _mean(candidate, scores) for candidate in found}
+        reached = {candidate.axis: candidate.score(scores) for candidate in found}
         score = reached.pop(best.axis)
         assert score is not None, "the chosen change has a score"
         texts = {candidate.axis: map(canonical_json, candidate.points) for candidate in found}
@@ -95,9 +94,3 @@ def settled_trials(record: StudyRecord, config: PathConfig) -> int:
 def _scores(record: StudyRecord) -> dict[str, float | None]:
     """Return the scores of the ended trials by the canonical JSON of their points; None for a trial without a score."""
     return {canonical_json(trial.point): trial.score for trial in record.trials.values() if trial.reason is not None}
-
-
-def _mean(candidate: NextChange, scores: dict[str, float | None]) -> float | None:
-    """Return the candidate's mean score over the corpora; None if the trial of a corpus has no score."""
-    reached = [score for point in candidate.points if (score := scores.get(canonical_json(point))) is not None]
-    return fmean(reached) if len(reached) == len(candidate.points) else None

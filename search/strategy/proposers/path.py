@@ -26,6 +26,11 @@ class NextChange:
     axis: str
     points: tuple[Point, ...]
 
+    def score(self, scores: Mapping[str, float | None]) -> float | None:
+        """The mean score over the starts; None if a trial has none. ``scores``: as for ``steps``."""
+        reached = [score for point in self.points if (score := scores.get(canonical_json(point))) is not None]
+        return fmean(reached) if len(reached) == len(self.points) else None
+
 
 def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> list[NextChange]:
     """The changes that the next step may adopt, in the order of the axes. ``taken``: the changes of earlier steps, as
@@ -65,14 +70,9 @@ def _best(found: Sequence[NextChange], scores: Mapping[str, float | None]) -> Ne
     """The candidate with the highest mean score over the starts; of equal candidates, the first. None if a candidate's
     trial has not ended, or if no candidate has a score for every start.
     """
-    means: list[tuple[float, NextChange]] = []
-    for candidate in found:
-        texts = [canonical_json(point) for point in candidate.points]
-        if any(text not in scores for text in texts):
-            return None
-        reached = [score for text in texts if (score := scores[text]) is not None]
-        if len(reached) == len(texts):
-            means.append((fmean(reached), candidate))
+    if any(canonical_json(point) not in scores for candidate in found for point in candidate.points):
+        return None
+    means = [(score, candidate) for candidate in found if (score := candidate.score(scores)) is not None]
     return max(means, key=lambda each: each[0])[1] if means else None
 
 
