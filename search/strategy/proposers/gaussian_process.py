@@ -1,6 +1,5 @@
 """Bayesian optimisation with a Gaussian process."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
@@ -14,6 +13,7 @@ from skipstack.search.strategy.proposers.ascent import Promises
 from skipstack.search.strategy.proposers.encoding import Numbers
 from skipstack.search.strategy.proposers.improvement import HypervolumeImprovement, Improvement
 from skipstack.search.strategy.proposers.proposer import Curve, ModelBased
+from skipstack.search.strategy.proposers.ranks import Rank
 from skipstack.search.strategy.proposers.regression import Kernel, Process, fitted
 from skipstack.spaces.space import Point, Space
 
@@ -114,9 +114,8 @@ class GaussianProcess(ModelBased):
         self._learn(self._encoding.row(point), reason, curve, further)
 
     def _learn(self, row: Numbers, reason: Reason, curve: Curve, further: Vector) -> None:
-        if reason in ("completed", "stopped") and curve and all(map(math.isfinite, further)):
-            scores = [score for _, score in curve]
-            self._scored.append(_Scored(row, (max(scores) if reason == "completed" else scores[-1], *further)))
+        if (rank := Rank.of_measured(reason, curve, further)) is not None:
+            self._scored.append(_Scored(row, rank.objectives))
 
     def _promising(self, number: int, source: np.random.Generator) -> Numbers:
         """The rows with the highest expected improvement found, the best first."""

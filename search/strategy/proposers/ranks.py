@@ -35,6 +35,11 @@ class Rank:
         reached, merit = (math.inf, best) if reason == "completed" else (float(last), score)
         return cls(reached, (merit, *further))
 
+    @classmethod
+    def of_measured(cls, reason: Reason, curve: Curve, further: Vector = ()) -> "Rank | None":
+        """The rank key as from ``of``, but None also if the trial lacks a value in another objective."""
+        return cls.of(reason, curve, further) if all(map(math.isfinite, further)) else None
+
 
 def best_first(standings: Sequence[Rank]) -> list[int]:
     """The indices of ``standings``, the best trial first. Of equal trials, the earlier is first."""

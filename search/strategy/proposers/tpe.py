@@ -110,13 +110,13 @@ class Tpe(ModelBased):
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from the reports of trial ``number``, unless it ends while paused: its reports were used already."""
         if (trial := self._running.pop(number, None)) is not None:
-            trial.standing = _standing(reason, curve, further)
+            trial.standing = Rank.of_measured(reason, curve, further)
             if trial.standing is None:
                 self._trials = [each for each in self._trials if each is not trial]
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from a trial of an earlier study."""
-        if (standing := _standing(reason, curve, further)) is not None:
+        if (standing := Rank.of_measured(reason, curve, further)) is not None:
             self._trials.append(_Trial(self._encoding.row(point), standing))
 
     def _learnt(self, over: Sequence[Rank]) -> list["_Group"]:
@@ -174,8 +174,3 @@ class _Group:
             value_M -= sum(charged.of(axis, x_M) for axis, x_M in zip(self.axes, rows_MA.T, strict=True))
         best: Numbers = rows_MA[np.argmax(value_M)]
         return best
-
-
-def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
-    """The rank key of a trial; None if it diverged, failed, reported nothing, or lacks an objective."""
-    return Rank.of(reason, curve, further) if all(map(math.isfinite, further)) else None
