@@ -8,8 +8,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skipstack.search.statistics.chance import VarianceComponent, chance, error, half_width, half_width_at, p_value
-from skipstack.search.statistics.folds import chance_of_folds
+from skipstack.search.statistics.chance import (
+    VarianceComponent,
+    chance,
+    chance_of_folds,
+    error,
+    half_width,
+    half_width_at,
+    p_value,
+)
 from skipstack.search.statistics.pseudo_values import Values
 from skipstack.search.statistics.rounding import is_rounding
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.search.statistics.chance import VarianceComponent, half_width
-from skipstack.search.statistics.folds import chance_of_folds
+from skipstack.search.statistics.chance import VarianceComponent, chance_of_folds, half_width
 from skipstack.search.statistics.multiple_testing import LEVEL
 from skipstack.search.statistics.rounding import ROUNDING
 
