@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
+from pydantic import TypeAdapter
 
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.collection import uncollected
@@ -20,7 +21,6 @@ from skipstack.search.analysis.frames.trials import seeds, trials
 from skipstack.search.ledger.events import CorpusPrepared, Gain, HoursOver
 from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.record.earlier_defaults import completed_study
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import LONG, read_study
 from skipstack.search.study.record.selection import FIXED_DESIGNS
@@ -44,12 +44,9 @@ REACHED: Final = "reached"
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyFrames:
-    """The frames of a study at the time of reading.
+class StudyFacts:
+    """The facts of a study that its frames do not contain; they are cached with the frames.
 
-    A frame is computed, or read from the cache, on first access. ``COLUMNS`` describes the columns of most frames.
-
-    ``past``: the events that were read.
     ``study``: the study's config, including extensions.
     ``corpora``: the prepared corpora by the identity of their configs.
     ``base``: the number of the base config's trial; None if there is no such trial.
@@ -59,10 +56,8 @@ class StudyFrames:
     ``enough``: the expected gain of further trials at which the stopping rule ended the search; else None.
     ``over``: the study's limit of hours if it was reached; else None.
     ``lost``: the number of attempts at trials that were lost with their machine.
-    ``read``: a function that reads the study's record.
     """
 
-    past: PastEvents
     study: StudyConfig
     corpora: Mapping[str, CorpusPrepared]
     base: int | None
@@ -74,6 +69,18 @@ class StudyFrames:
     enough: Gain | None
     over: HoursOver | None
     lost: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFrames(StudyFacts):
+    """The frames of a study at the time of reading, with the study's facts.
+
+    A frame is computed, or read from the cache, on first access. ``COLUMNS`` describes the columns of most frames.
+
+    ``past``: the events that were read. ``read``: a function that reads the study's record.
+    """
+
+    past: PastEvents
     cached: Callable[[str], pd.DataFrame | None]
     """A function from a name in ``MADE``, ``IMPORTANCES`` or ``REACHED`` to the cached frame or None."""
     read: Callable[[], StudyRecord]
@@ -227,31 +234,16 @@ def study_frames(path: Path) -> StudyFrames:
         return StudyFrames.of(read_study(path), path)
     if (found := cached_frames(folder.frames, known_by)) is not None:
         past = PastEvents(folder.ledger, found.about["events"])
-        corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
-        gain, over = found.about["enough"], found.about["over"]
-        return StudyFrames(
-            past=past,
-            study=completed_study(StudyConfig.model_validate(found.about["study"])),
-            corpora={each.corpus: each for each in corpora},
-            base=found.about["base"],
-            finished=found.about["finished"],
-            searched=found.about["searched"],
-            interrupted=found.about["interrupted"],
-            ablated=found.about["ablated"],
-            warnings=tuple(found.about["warnings"]),
-            enough=None if gain is None else Gain.model_validate(gain),
-            over=None if over is None else HoursOver.model_validate(over),
-            lost=found.about["lost"],
-            cached=found.frame,
-            read=lambda: StudyRecord.of(past),
-        )
+        facts = TypeAdapter(StudyFacts).validate_python(found.about["facts"])
+        return StudyFrames(**vars(facts), past=past, cached=found.frame, read=lambda: StudyRecord.of(past))
     with uncollected():
         frames = StudyFrames.of(read_study(path), path)
         made: dict[str, Callable[[], pd.DataFrame]] = {
             **{name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)},
             REACHED: lambda: frames.reached.rename(columns=str),  # Parquet names columns by text
         }
-        cache_frames(folder.frames, known_by, made, _about(frames))
+        facts = TypeAdapter(StudyFacts).dump_python(frames, mode="json")
+        cache_frames(folder.frames, known_by, made, {"events": frames.past.count, "facts": facts})
     return frames
 
 
@@ -270,20 +262,3 @@ def _stamp(ledger: Ledger) -> str | None:
     """Return the stamp of the ledger's frames (``stamp``); None for a short ledger, whose frames are not cached."""
     files = ledger.files()
     return stamp(files) if sum(file.stat().st_size for file in files) >= LONG else None
-
-
-def _about(frames: StudyFrames) -> dict[str, Any]:
-    return {
-        "events": frames.past.count,
-        "study": frames.study.model_dump(mode="json"),
-        "corpora": [each.model_dump(mode="json") for each in frames.corpora.values()],
-        "base": frames.base,
-        "finished": frames.finished,
-        "searched": frames.searched,
-        "interrupted": frames.interrupted,
-        "ablated": frames.ablated,
-        "warnings": list(frames.warnings),
-        "enough": None if frames.enough is None else frames.enough.model_dump(mode="json"),
-        "over": None if frames.over is None else frames.over.model_dump(mode="json"),
-        "lost": frames.lost,
-    }

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.search.analysis.frames.columns import COLUMNS
 
-VERSION: Final = 6
+VERSION: Final = 7
 """The version of the frames. Increase it whenever a code change makes the same events yield different rows or facts."""
 
 ABOUT: Final = "about.json"
