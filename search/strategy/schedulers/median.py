@@ -3,6 +3,7 @@
 from bisect import insort
 from collections import defaultdict
 from dataclasses import dataclass
+from statistics import median
 from typing import final
 
 from skipstack.search.strategy.schedulers.config import MedianConfig
@@ -51,7 +52,7 @@ class Median(Scheduler):
 
     def _epoch_ahead(self, epoch: int) -> Ahead:
         means = self._means.get(epoch, [])
-        return Ahead(epoch, len(means), _median(means) if len(means) >= self._config.minimum_trials else None)
+        return Ahead(epoch, len(means), median(means) if len(means) >= self._config.minimum_trials else None)
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         epoch = self.spending.last(trial)
@@ -60,11 +61,6 @@ class Median(Scheduler):
         curve.total += score
         others = self._means[epoch]
         judged = epoch >= self._config.grace and len(others) >= self._config.minimum_trials
-        below = judged and curve.best < _median(others)
+        below = judged and curve.best < median(others)
         insort(others, curve.total / epoch)
         return Decision("stop" if below else "continue")
-
-
-def _median(ordered: list[float]) -> float:
-    middle, odd = divmod(len(ordered), 2)
-    return ordered[middle] if odd else (ordered[middle - 1] + ordered[middle]) / 2
