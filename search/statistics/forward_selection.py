@@ -21,11 +21,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipstack.data.basis.seeding import generator
-
-Values = NDArray[np.float64]
+from skipstack.search.statistics.pseudo_values import Values
 
 NOTHING: Final = 1e-9
 """A column counts as a linear combination of others if at most this share of its norm is orthogonal to them."""

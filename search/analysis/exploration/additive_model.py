@@ -27,16 +27,13 @@ on the trial's values.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from skipstack.search.analysis.exploration.levels import INACTIVE
-from skipstack.search.analysis.exploration.simplex import minimise
-
-Array = NDArray[np.floating[Any]]
+from skipstack.search.analysis.exploration.simplex import Array, minimise
 
 Key = tuple[str, int]
 """A part of an axis: the path of the axis, and the number of the part."""

@@ -10,12 +10,10 @@ from itertools import pairwise
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, ndtr
 
 from skipstack.search.strategy.objectives.pareto import front
-
-Numbers = NDArray[np.float64]
+from skipstack.search.strategy.proposers.encoding import Numbers
 
 LOG_DENSITY: Final = -0.5 * math.log(2 * math.pi)
 """The logarithm of the standard normal density at 0."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-Numbers = NDArray[np.float64]
+from skipstack.search.strategy.proposers.encoding import Numbers
 
 LEAST_NOISE: Final = 1e-6
 """The minimum variance of the noise, without which the Cholesky factorisation of a covariance matrix could fail."""
