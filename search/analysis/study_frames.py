@@ -1,7 +1,7 @@
 """Reads a study as pandas frames, with its config and measure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
@@ -11,22 +11,16 @@ from pydantic import TypeAdapter
 
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.collection import uncollected
-from skipstack.data.basis.frozen import identity
-from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.exploration import Exploration, explore
 from skipstack.search.analysis.frames.curves import best_so_far, curves, sentences
 from skipstack.search.analysis.frames.events import events, usage
+from skipstack.search.analysis.frames.facts import StudyFacts, facts_of
 from skipstack.search.analysis.frames.frame_cache import as_parquet, cache_frames, cached_frames, stamp
 from skipstack.search.analysis.frames.trials import seeds, trials
-from skipstack.search.ledger.events import CorpusPrepared, Gain, HoursOver
 from skipstack.search.ledger.ledger import Ledger, PastEvents
-from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import LONG, read_study
-from skipstack.search.study.record.selection import FIXED_DESIGNS
-from skipstack.search.study.record.study_record import StudyRecord, measure_of
-from skipstack.spaces.space import Space
-from skipstack.spaces.trial import TrialConfig
+from skipstack.search.study.record.study_record import StudyRecord
 
 MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
     "trials": trials,
@@ -41,34 +35,6 @@ IMPORTANCES: Final = "importances"
 
 REACHED: Final = "reached"
 """The name of the frame of the best scores so far. It is cached, too, so that tables need not read ``curves``."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StudyFacts:
-    """The facts of a study that its frames do not contain; they are cached with the frames.
-
-    ``study``: the study's config, including extensions.
-    ``corpora``: the prepared corpora by the identity of their configs.
-    ``base``: the number of the base config's trial; None if there is no such trial.
-    ``finished``, ``searched``: whether the study with its ablations is finished, and whether its search is finished.
-    ``interrupted``: whether the search or an ablation was interrupted, and not resumed since.
-    ``ablated``: whether the study has an ablation.
-    ``enough``: the expected gain of further trials at which the stopping rule ended the search; else None.
-    ``over``: the study's limit of hours if it was reached; else None.
-    ``lost``: the number of attempts at trials that were lost with their machine.
-    """
-
-    study: StudyConfig
-    corpora: Mapping[str, CorpusPrepared]
-    base: int | None
-    finished: bool
-    searched: bool
-    interrupted: bool
-    ablated: bool
-    warnings: tuple[str, ...]
-    enough: Gain | None
-    over: HoursOver | None
-    lost: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,23 +54,8 @@ class StudyFrames(StudyFacts):
     @classmethod
     def of(cls, record: StudyRecord, folder: Path) -> "StudyFrames":
         """Return the frames of a study from its ``record``. ``folder``: the study's folder, which has the ledger."""
-        base = record.base
-        return cls(
-            past=PastEvents(StudyFolder(folder).ledger, record.events),
-            study=record.study,
-            corpora=record.corpora,
-            base=None if base is None else base.number,
-            finished=record.finished and all(each.finished for each in record.ablations.values()),
-            searched=record.finished,
-            interrupted=record.interrupted or any(each.interrupted for each in record.ablations.values()),
-            ablated=bool(record.ablations),
-            warnings=record.warnings,
-            enough=None if record.enough is None else record.enough.gain,
-            over=record.over,
-            lost=record.lost,
-            cached=lambda name: None,
-            read=lambda: record,
-        )
+        past = PastEvents(StudyFolder(folder).ledger, record.events)
+        return cls(**vars(facts_of(record)), past=past, cached=lambda name: None, read=lambda: record)
 
     @cached_property
     def record(self) -> StudyRecord:
@@ -147,18 +98,7 @@ class StudyFrames(StudyFacts):
 
         ``by``: the axes in its table; empty means all. Raises UserError for a name that is not an axis.
         """
-        found = explore(
-            self.trials,
-            self.seeds,
-            self.reached,
-            self.study,
-            self.measure,
-            curves=lambda: self.curves,
-            base=self.base,
-            baseline=self.baseline,
-            by=by,
-        )
-        found = replace(found, enough=self.enough, over=self.over, lost=self.lost, finished=self.searched)
+        found = explore(self, self.trials, self.seeds, self.reached, curves=lambda: self.curves, by=by)
         known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
             found.__dict__[IMPORTANCES] = known  # the value of its cached property ``importances``
@@ -173,36 +113,6 @@ class StudyFrames(StudyFacts):
     def usage(self) -> pd.DataFrame:
         """The frame of the CPU, GPU and memory use of workers, with a row for each epoch with measurements."""
         return usage(self.past)
-
-    @cached_property
-    def space(self) -> Space:
-        """The space that the search explores."""
-        return Space(self.study.space)
-
-    @property
-    def measure(self) -> Measure:
-        """The measure that ranks the trials, which is the same for all corpora of the study."""
-        return measure_of(self.study.space.base, self.corpora)
-
-    @property
-    def fixed(self) -> bool:
-        """Whether the study has planned rows: it has an ablation, or its proposer is one of ``FIXED_DESIGNS`` and no
-        trial is stopped early.
-        """
-        search = self.study.search
-        return self.ablated or (search.stops_nothing and search.proposer.kind in FIXED_DESIGNS)
-
-    @property
-    def confirms(self) -> bool:
-        """Whether the study has confirmed rows: it has an ablation, or rows fixed in advance with several seeds."""
-        return self.ablated or (self.fixed and self.study.search.lanes_of_a_trial > 1)
-
-    @property
-    def baseline(self) -> tuple[float, float] | None:
-        """The baseline's scores on dev and test of the base's corpus; None for a function or an unprepared corpus."""
-        base = self.study.space.base
-        prepared = self.corpora.get(identity(base.data.corpus)) if isinstance(base, TrialConfig) else None
-        return None if prepared is None else (prepared.baseline_dev, prepared.baseline_test)
 
     def to_parquet(self, folder: Path) -> None:
         """Write the frames in ``COLUMNS`` as Parquet files to ``folder``, which is created if needed.

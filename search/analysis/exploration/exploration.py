@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, get_args
 
 import pandas as pd
@@ -13,6 +13,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.corpora.sources import task_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.tasks import TASKS
+from skipstack.search.analysis.exploration.additive_model import Fit
 from skipstack.search.analysis.exploration.budgets import Continued, continued, expected_best
 from skipstack.search.analysis.exploration.effects import Effects, effects
 from skipstack.search.analysis.exploration.importance import importances
@@ -24,6 +25,7 @@ from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.search.analysis.exploration.table import SearchData, ValueRow, named, rows
 from skipstack.search.analysis.frames.columns import axis_column
 from skipstack.search.analysis.frames.curves import scores_by_epoch
+from skipstack.search.analysis.frames.facts import StudyFacts
 from skipstack.search.ledger.events import Gain, HoursOver, Reason
 from skipstack.search.strategy.objectives.hours import cut_short
 from skipstack.search.strategy.objectives.objectives import Further, Objectives, further, vector
@@ -89,16 +91,16 @@ class Exploration:
     domains: Domains
     compared: tuple[int, ...]
     """The rungs: the epochs after which trials are compared and stopped; none if seeds race (are trained in groups)."""
-    objectives: Objectives = ("score",)
-    front: tuple[ListedTrial, ...] = ()
+    objectives: Objectives
+    front: tuple[ListedTrial, ...]
     """The trials on the Pareto front of several objectives, the best score first."""
-    enough: Gain | None = None
+    enough: Gain | None
     """The expected gain of further trials if the stopping rule found it too small and ended the search; else None."""
-    over: HoursOver | None = None
+    over: HoursOver | None
     """The study's limit of hours if the limit ended the search; else None."""
-    lost: int = 0
+    lost: int
     """The number of attempts at trials that were lost with their machine."""
-    finished: bool = True
+    finished: bool
     """Whether the search is finished, apart from ablations."""
 
     @property
@@ -125,12 +127,11 @@ class Exploration:
     @cached_property
     def by_chance(self) -> list[Shuffled]:
         """Shuffled copies of the search, in which no axis matters. Empty if no trial was trained to its end."""
+        return self._shuffled() if self.effects.whole else []
+
+    def _shuffled(self, along: str | None = None, like: Fit | None = None) -> list[Shuffled]:
         seen = self.seen
-        return (
-            shuffled(seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts)
-            if self.effects.whole
-            else []
-        )
+        return shuffled(seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts, along=along, like=like)
 
     @cached_property
     def apart(self) -> list[str]:
@@ -141,14 +142,9 @@ class Exploration:
     @cached_property
     def importances(self) -> pd.DataFrame:
         """The frame of the importance of each axis."""
-        seen, model = self.seen, self.effects.model
-
-        def along(axis: str) -> list[Shuffled]:
-            return shuffled(
-                seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts, along=axis, like=model
-            )
-
-        return importances(model.expected, seen.points, self.domains, along, self.apart)
+        model = self.effects.model
+        copies = partial(self._shuffled, like=model)
+        return importances(model.expected, self.seen.points, self.domains, copies, self.apart)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -212,26 +208,21 @@ class Exploration:
 
 
 def explore(
+    facts: StudyFacts,
     trials: pd.DataFrame,
     seeds: pd.DataFrame,
     reached: pd.DataFrame,
-    study: StudyConfig,
-    measure: Measure,
     *,
     curves: Callable[[], pd.DataFrame],
-    base: int | None,
-    baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
 ) -> Exploration:
-    """Analyse the search of a study, apart from how it ended (``enough``, ``over``, ``lost``, ``finished``).
+    """Analyse the search of a study.
 
     ``trials``, ``seeds``, ``curves``: the study's frames of these names; ``curves`` is a function that returns its
     frame. ``reached``: the best scores so far, from ``best_so_far``.
-    ``base``: the number of the base config's trial; None if there is none.
-    ``baseline``: the baseline's scores on dev and test; None without a baseline.
     ``by``: the axes in the table; empty means all. Raises UserError for a name that is not an axis of the study.
     """
-    space = Space(study.space)
+    study, space, measure = facts.study, facts.space, facts.measure
     for axis in by:
         if axis not in space.domains:
             raise UserError(unknown("axis", axis, space.domains))
@@ -248,14 +239,14 @@ def explore(
         parts=parts,
         whole=whole,
         ranked=ranked,
-        base=base if base in ranked else None,
+        base=facts.base if facts.base in ranked else None,
         front=frozenset(on_front),
         reported=tuple(each.column for each in study.search.further) if study.search.reported else (),
         sign=measure.score(1.0),
         effects=model,
     )
     ends = Counter(trials["state"].tolist())
-    table = rows(seen, by or list(space.domains), space.domains, _named(baseline, study))
+    table = rows(seen, by or list(space.domains), space.domains, _named(facts))
     best = ranked[0] if ranked else None
     return Exploration(
         study=study.title,
@@ -276,6 +267,10 @@ def explore(
         compared=() if raced else tuple(_rungs(study, trials, reached)),
         objectives=study.search.objectives,
         front=tuple(_trial(seen, number, study.search.further) for number in on_front),
+        enough=facts.enough,
+        over=facts.over,
+        lost=facts.lost,
+        finished=facts.searched,
     )
 
 
@@ -343,6 +338,8 @@ def _value(sought: Further, value: Any) -> int | float | None:
     return int(value) if sought.column == "parameters" else float(value)
 
 
-def _named(baseline: tuple[float, float] | None, study: StudyConfig) -> tuple[str, float, float] | None:
+def _named(facts: StudyFacts) -> tuple[str, float, float] | None:
     """Return the baseline's name, which says what it predicts, and its scores; None without a baseline."""
-    return baseline and (TASKS[task_of(as_network(study.space.base).data.corpus)].guess, *baseline)
+    if facts.baseline is None:
+        return None
+    return TASKS[task_of(as_network(facts.study.space.base).data.corpus)].guess, *facts.baseline
