@@ -11,7 +11,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import TAKEN_BACK, Label, label, reference, reference_name, row_name
 from skipstack.search.analysis.ablation.rows import changed
-from skipstack.search.analysis.ablation.trained import trained_rows
+from skipstack.search.analysis.ablation.trained import trained_rows, trial_of
 from skipstack.search.ledger.events import AblationPlanned, ListedRow, Role
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
@@ -82,7 +82,6 @@ def compared(record: StudyRecord) -> list[RowComparison]:
     rows, planned = trained_rows(record), record.plan
     if planned is None:
         return []
-    by_place = {(each.corpus, canonical_json(each.row.point)): each.trial for each in rows}
     found: dict[tuple[int, str], RowComparison] = {}
     for each in rows:
         if (trial := each.trial) is None:
@@ -91,7 +90,7 @@ def compared(record: StudyRecord) -> list[RowComparison]:
             row = reference(planned, role)
             if row is None and role.kind in TAKEN_BACK:  # a round of seeds has the row for another of its roles
                 continue
-            against = None if row is None else by_place.get((each.corpus, canonical_json(row.point)))
+            against = trial_of(row, each.corpus, rows)
             own = RowComparison(
                 row=row_name(record.space, planned, role),
                 reference=reference_name(planned, role),

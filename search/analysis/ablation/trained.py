@@ -1,6 +1,6 @@
 """The trained rows of an ablation, each with its trial, and the steps of its greedy path."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
@@ -56,6 +56,11 @@ def trained_rows(record: StudyRecord) -> list[TrainedRow]:
         found = [(row, "".join(plan.corpora), row.point) for row in plan.rows]
     trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
     return [TrainedRow(row, corpus, trials.get(canonical_json(point))) for row, corpus, point in found]
+
+
+def trial_of(row: ListedRow | None, corpus: str, trained: Iterable[TrainedRow]) -> TrialRecord | None:
+    """Return the trial of a row on a corpus; None if ``row`` is None, or if it has no trial there."""
+    return next((each.trial for each in trained if each.row is row and each.corpus == corpus), None)
 
 
 def walked(record: StudyRecord) -> Iterator[PathStep]:

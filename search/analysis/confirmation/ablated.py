@@ -3,14 +3,13 @@
 A row measures what a winner or a change adds. Its reference is another row, usually one change away from it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
-from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.comparisons import mean_of, own_roles
 from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import TAKEN_BACK, label, reference
-from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
+from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows, trial_of
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm, reach
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.events import AblationPlanned, Role, RoleKind
@@ -18,7 +17,6 @@ from skipstack.search.statistics.estimates import Estimate, mean_over_corpora
 from skipstack.search.statistics.multiple_testing import holm
 from skipstack.search.statistics.sequential import shares
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.search.study.record.trial_record import TrialRecord
 
 
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
@@ -56,8 +54,7 @@ def compared_rows(record: StudyRecord) -> list[RowToConfirm]:
     """Return the rows of an ablation's confirmed table, in the order of the table."""
     assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
-    trials = {(each.corpus, canonical_json(each.row.point)): each.trial for each in trained}
-    return [_row(record, record.plan, role, each, trials) for role, each in questions(trained)]
+    return [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
@@ -79,15 +76,10 @@ def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
 
 
 def _row(
-    record: StudyRecord,
-    planned: AblationPlanned,
-    role: Role,
-    row: TrainedRow,
-    trials: Mapping[tuple[str, str], TrialRecord | None],
+    record: StudyRecord, planned: AblationPlanned, role: Role, row: TrainedRow, trained: Sequence[TrainedRow]
 ) -> RowToConfirm:
-    """Return a row with its reference. ``trials``: the trials of all rows by corpus and the JSON of the row's point."""
-    named, compared = label(record.space, planned, role), reference(planned, role)
-    other = None if compared is None else trials.get((row.corpus, canonical_json(compared.point)))
+    """Return a row with its reference. ``trained``: all rows."""
+    named, other = label(record.space, planned, role), trial_of(reference(planned, role), row.corpus, trained)
     taken_back = role.kind in TAKEN_BACK
     return RowToConfirm(
         label=named.name,
