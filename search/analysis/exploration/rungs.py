@@ -7,6 +7,7 @@ would correlate even if scores were noise.
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
 import pandas as pd
@@ -88,11 +89,10 @@ def agreement(by_epoch: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFram
     step = max(1, -(-len(every) // MOST))
     chosen = list(epochs) or sorted({*every[step - 1 :: step], *every[-1:]})
     rows = []
-    for one in chosen:
-        for other in chosen:
-            both = by_epoch[[one, other]].dropna() if one != other else by_epoch[[one]].dropna()
-            value = correlation(both[one], both[other])
-            rows.append({"one": one, "other": other, "n": len(both), "correlation": value})
+    for one, other in product(chosen, repeat=2):
+        both = int(by_epoch[[one, other]].notna().all(axis=1).sum())
+        value = correlation(by_epoch[one], by_epoch[other])
+        rows.append({"one": one, "other": other, "n": both, "correlation": value})
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS))
 
 

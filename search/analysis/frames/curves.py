@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skipstack.search.analysis.frames.columns import METRIC, typed_frame
+from skipstack.search.analysis.frames.columns import COLUMNS, METRIC, typed_frame
 from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.function import FunctionConfig
@@ -26,16 +26,19 @@ def curves(record: StudyRecord) -> pd.DataFrame:
         for block in trial.reports.blocks():
             own = block.seeds or trial.seeds
             alike[block.layout, len(own)].append((trial.number, own, block))
+    names = dict.fromkeys(column.name for column in COLUMNS["curves"])
     if not alike:
-        return typed_frame("curves", dict.fromkeys(("trial", "epoch", "seed", "score", "dev", "seconds", "event"), ()))
+        return typed_frame("curves", dict.fromkeys(names, ()))
     parts = [
         _rows(tuple((_column(record, metric), lanes) for metric, lanes in layout), seeds, blocks)
         for (layout, seeds), blocks in alike.items()
     ]
-    names = dict.fromkeys(("trial", "epoch", "seed", "score", "dev", "seconds", "event"))
     names |= dict.fromkeys(name for part in parts for name in part)
-    rows = {name: np.concatenate([part.get(name, _unknown(part)) for part in parts]) for name in names}
-    order = np.lexsort((np.concatenate([_places(part) for part in parts]), rows["event"], rows["trial"]))
+    unknown = [np.full(len(part["trial"]), np.nan) for part in parts]
+    rows = {
+        name: np.concatenate([part.get(name, nan) for part, nan in zip(parts, unknown, strict=True)]) for name in names
+    }
+    order = np.lexsort((rows["event"], rows["trial"]))  # stable: the seeds of a report stay in order
     return typed_frame("curves", {name: values[order] for name, values in rows.items()})
 
 
@@ -118,12 +121,3 @@ def _rows(
         rows[name] = values_NR.ravel()
         first += lanes
     return rows
-
-
-def _unknown(part: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-    return np.full(len(part["trial"]), np.nan)
-
-
-def _places(part: dict[str, NDArray[np.float64]]) -> NDArray[np.intp]:
-    """Return the row indices of ``part``: as the last sorting key, they keep the seeds of a report in order."""
-    return np.arange(len(part["trial"]))
