@@ -1,7 +1,7 @@
 """Hyperband: brackets of successive halving in which a trial waits at each rung for the other trials of its bracket."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import final
@@ -88,12 +88,10 @@ class Hyperband(RungScheduler):
         self._ends = tuple(accumulate(self.sizes))
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
-        self._ready: dict[int, tuple[int, int]] = {}
-        """Maps the number of a bracket's first trial to the level of the rung with trials to promote, and to the best
-        of these trials. Brackets without such a trial are left out. All trials of a bracket are assumed to start.
+        self._judged: dict[int, list[Judged]] = {}
+        """The compared rungs with trials to promote or beaten trials, by the number of the bracket's first trial. All
+        trials of a bracket are assumed to start.
         """
-        self._beaten: dict[int, list[int]] = {}
-        """Maps the number of a bracket's first trial to the bracket's beaten, paused trials, if there are any."""
 
     def bracket(self, trial: int) -> int:
         """The bracket of a trial. Trial numbers fill bracket after bracket, and then start again with the first."""
@@ -105,14 +103,20 @@ class Hyperband(RungScheduler):
         ``trials``: the final number of trials, if known. The last bracket then does not wait for trials that will not
         start.
         """
-        ready = dict(self._ready)
+        judged = self._judged
         if trials is not None and (last := self._first(trials)) < trials and last in self._runs:
-            self._settle(last, self._runs[last].judged(trials - last, self._reduction), ready)
-        return min((-level, first, trial) for first, (level, trial) in ready.items())[2] if ready else None
+            judged = {**judged, last: list(self._runs[last].judged(trials - last, self._reduction))}
+        ready = [
+            (-self.ladder(first)[place], first, winners[0])
+            for first, rungs in judged.items()
+            for place, winners, _ in rungs
+            if winners
+        ]
+        return min(ready)[2] if ready else None
 
     def beaten(self) -> tuple[int, ...]:
         """The paused trials that were compared at their rung and are not among the best there, ascending."""
-        return tuple(sorted(trial for losers in self._beaten.values() for trial in losers))
+        return tuple(sorted(trial for rungs in self._judged.values() for _, _, losers in rungs for trial in losers))
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         reached = self._enter(trial, amount, score)
@@ -185,17 +189,7 @@ class Hyperband(RungScheduler):
 
     def _changed(self, trial: int) -> None:
         first, bracket = self._first(trial), self._run(trial)
-        for known in (self._ready, self._beaten):
-            known.pop(first, None)
-        judged = list(bracket.judged(bracket.size, self._reduction))
-        self._settle(first, judged, self._ready)
-        if losers := [trial for _, _, beaten in judged for trial in beaten]:
-            self._beaten[first] = losers
-
-    def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
-        """Find a bracket's rung with trials to promote, and store its level and the best of these trials in
-        ``ready[first]``. ``first``: the number of the bracket's first trial. ``judged``: the bracket's compared rungs.
-        """
-        for place, winners, _ in judged:
-            if winners:
-                ready[first] = self.ladder(first)[place], winners[0]
+        judged = bracket.judged(bracket.size, self._reduction)
+        self._judged.pop(first, None)
+        if undecided := [(place, winners, losers) for place, winners, losers in judged if winners or losers]:
+            self._judged[first] = undecided
