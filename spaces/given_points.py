@@ -24,7 +24,7 @@ def given_point(space: Space, given: Mapping[str, Json]) -> Point:
         if path in values:
             raise UserError(f"{path}: the axis is given twice, by two names (allowed: once)")
         values[path] = _typed(space, path, value)
-    point = space.compose(lambda path, _: values[path] if path in values else space.usual(path))
+    point = space.completed(values)
     for path in values:
         if path not in point:
             raise UserError(f"{path}: the axis is not active at this point (allowed: {', '.join(point)})")

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -111,6 +110,12 @@ class Space:
         """Build a point with values from ``choose(path, domain)``, in axis order. It may violate constraints."""
         return composed(self, self.domains, choose)[0]
 
+    def completed(self, values: Point) -> Point:
+        """Build a point with these values; each other active axis gets its default (``usual``). It may violate rules
+        and constraints. Values on inactive axes are dropped.
+        """
+        return self.compose(lambda path, _: values[path] if path in values else self.usual(path))
+
     def draw(self, generator: np.random.Generator) -> Point:
         """Draw a random point that keeps the rules. Each axis is drawn as its domain says.
 
@@ -181,7 +186,7 @@ class Space:
 
         Axes that the change activates get their defaults (``usual``), and axes that it deactivates are dropped.
         """
-        return self.compose(partial(self._kept, point | {path: value}))
+        return self.completed(point | {path: value})
 
     def config(self, point: Point) -> Subject:
         """Return a point's config. Raises UserError if the point does not fit the axes or the config is invalid."""
@@ -283,7 +288,7 @@ class Space:
 
         seen: set[str] = set()
         for change in changes():
-            point = self.compose(partial(self._kept, change))
+            point = self.completed(change)
             if (text := canonical_json(point)) not in seen and self.allowed(point):
                 seen.add(text)
                 yield point
@@ -301,9 +306,6 @@ class Space:
         if present(self.base, path) and self.domains[path].contains(own := read(self.base, path)):
             return own
         return self.domains[path].first
-
-    def _kept(self, kept: Point, path: str, domain: Domain) -> Json:
-        return kept[path] if path in kept else self.usual(path)
 
     def _check_not_empty(self) -> None:
         for block in self._blocks:

@@ -78,8 +78,9 @@ def experiment(
     points = [*(trial.point for trial in best), *(other.point for other in others)]
     config = _on_corpora(space_of_rows(study.space, points), read)
     space = Space(config)
-    winners = {trial.number: _point(space, trial.point) for trial in best}
-    beside_them = [(other.role, _point(space, other.point)) for other in others]
+    # An axis that the search does not have, such as the axis over corpora, gets its default.
+    winners = {trial.number: space.completed(trial.point) for trial in best}
+    beside_them = [(other.role, space.completed(other.point)) for other in others]
     for other, (_, point) in zip(others, beside_them, strict=True):
         other.check(space.config(point))
     for wanted in (each for text in options.without for each in joined_paths(text)):
@@ -252,14 +253,6 @@ def _to_the_end(proposer: ListedConfig | PathConfig, seeds: int) -> dict[str, An
         "scheduler": {"kind": "none"},
         "time_limit": None,
     }
-
-
-def _point(space: Space, point: Point) -> Point:
-    """Convert a point of the search to a point of the ablation's ``space``.
-
-    An active axis that the search does not have, such as the axis over corpora, gets its default (``Space.usual``).
-    """
-    return space.compose(lambda path, _: point[path] if path in point else space.usual(path))
 
 
 def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:

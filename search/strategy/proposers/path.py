@@ -39,10 +39,10 @@ def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> l
     Changes that the space does not allow are left out, as are changes without an effect, such as the change of an
     inactive axis. Axes that a change activates get values as in ``Space.moved``.
     """
-    here = [_at(space, start, taken) for start in config.starts]
+    here = [space.completed({**start, **taken}) for start in config.starts]
     found = []
     for axis in (axis for axis in space.domains if axis in config.changes and axis not in taken):
-        there = [_at(space, start, {**taken, axis: config.changes[axis]}) for start in config.starts]
+        there = [space.completed({**start, **taken, axis: config.changes[axis]}) for start in config.starts]
         moved = all(canonical_json(point) != canonical_json(before) for point, before in zip(there, here, strict=True))
         if moved and all(map(space.allowed, there)):
             found.append(NextChange(axis, tuple(there)))
@@ -74,11 +74,6 @@ def _best(found: Sequence[NextChange], scores: Mapping[str, float | None]) -> Ne
         return None
     means = [(score, candidate) for candidate in found if (score := candidate.score(scores)) is not None]
     return max(means, key=lambda each: each[0])[1] if means else None
-
-
-def _at(space: Space, start: Point, taken: Mapping[str, Json]) -> Point:
-    values = {**start, **taken}
-    return space.compose(lambda path, _: values[path] if path in values else space.usual(path))
 
 
 @final
