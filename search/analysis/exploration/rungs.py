@@ -19,7 +19,7 @@ RUNG_COLUMNS: Final = ("rung", "n", "stopped", "whole", "correlation", "low", "h
 PAIR_COLUMNS: Final = ("one", "other", "n", "correlation")
 
 MOST: Final = 8
-"""The maximum number of epochs that are compared by default."""
+"""The maximum number of epochs that are compared."""
 
 LEAST: Final = 10
 """The minimum number of trials for a correlation. With fewer trials, it varies by 0.3 and more by chance."""
@@ -77,17 +77,16 @@ def rungs(
     return pd.DataFrame(rows, columns=list(RUNG_COLUMNS)).astype({"place_of_best": "Int64", **numbers})
 
 
-def agreement(by_epoch: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFrame:
-    """Return a frame with the rank correlation of scores after two epochs, for each ordered pair of ``epochs``.
+def agreement(by_epoch: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the rank correlation of scores after two epochs, for each ordered pair of epochs.
 
-    ``by_epoch``: the score of each trial after each epoch, from ``frames.curves.scores_by_epoch``. ``epochs``: the
-    epochs to compare; empty means at most ``MOST``, evenly spread and including the last. The correlation is
-    Spearman's, over the ``n`` trials that were trained for both numbers of epochs. Only the best trials reach late
-    epochs.
+    ``by_epoch``: the score of each trial after each epoch, from ``frames.curves.scores_by_epoch``. At most ``MOST``
+    epochs are compared, evenly spread and including the last. The correlation is Spearman's, over the ``n`` trials that
+    were trained for both numbers of epochs. Only the best trials reach late epochs.
     """
     every = [int(epoch) for epoch in by_epoch.columns]
     step = max(1, -(-len(every) // MOST))
-    chosen = list(epochs) or sorted({*every[step - 1 :: step], *every[-1:]})
+    chosen = sorted({*every[step - 1 :: step], *every[-1:]})
     rows = []
     for one, other in product(chosen, repeat=2):
         both = int(by_epoch[[one, other]].notna().all(axis=1).sum())
