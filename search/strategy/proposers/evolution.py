@@ -68,10 +68,10 @@ class Evolution(Proposer):
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Add a trial of an earlier study to the population if it has a score."""
-        if (standing := Rank.of(reason, curve, further)) is not None:
-            self._living.append((point, standing))
+        if (rank := Rank.of(reason, curve, further)) is not None:
+            self._living.append((point, rank))
 
     def _parent(self, source: np.random.Generator) -> Point:
         drawn = [self._living[place] for place in source.integers(len(self._living), size=self._config.sample)]
-        point, _ = drawn[best_first([standing for _, standing in drawn])[0]]
+        point, _ = drawn[best_first([rank for _, rank in drawn])[0]]
         return point

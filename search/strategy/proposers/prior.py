@@ -59,8 +59,8 @@ class Prior(Proposer):
         share = FIRST_SHARE * HALVED_AFTER / (HALVED_AFTER + count)
         if not count:
             return share
-        nearness, standings = zip(*self._scored.values(), strict=True)
-        last_first = [nearness[place] for place in reversed(best_first(standings))]
+        nearness, ranks = zip(*self._scored.values(), strict=True)
+        last_first = [nearness[place] for place in reversed(best_first(ranks))]
         ahead = (rank_correlation(range(count), last_first) or 0.0) * math.sqrt(count - 1)
         return share * min(1.0, 2 * NormalDist().cdf(ahead))
 
@@ -107,9 +107,8 @@ class Prior(Proposer):
         self._learner.observed(point, reason, curve, further)
 
     def _stands(self, number: int, reason: Reason, curve: Curve, further: Vector) -> None:
-        standing = Rank.of(reason, curve, further)
-        if standing is not None:
-            self._scored[number] = (self._nearness(self._points[number]), standing)
+        if (rank := Rank.of(reason, curve, further)) is not None:
+            self._scored[number] = (self._nearness(self._points[number]), rank)
 
     def _nearness(self, point: Point) -> float:
         return sum(self._beliefs[path].support(value) for path, value in point.items() if path in self._beliefs)

@@ -41,24 +41,24 @@ class Rank:
         return cls.of(reason, curve, further) if all(map(math.isfinite, further)) else None
 
 
-def best_first(standings: Sequence[Rank]) -> list[int]:
-    """The indices of ``standings``, the best trial first. Of equal trials, the earlier is first."""
+def best_first(ranks: Sequence[Rank]) -> list[int]:
+    """The indices of ``ranks``, the best trial first. Of equal trials, the earlier is first."""
     ordered: list[int] = []
-    for reached in sorted({each.reached for each in standings}, reverse=True):
-        rivals = [place for place, each in enumerate(standings) if each.reached == reached]
-        ranks = places([standings[place].objectives for place in rivals])
-        ordered += [place for _, place in sorted(zip(ranks, rivals, strict=True))]
+    for reached in sorted({each.reached for each in ranks}, reverse=True):
+        rivals = [place for place, each in enumerate(ranks) if each.reached == reached]
+        ahead = places([ranks[place].objectives for place in rivals])
+        ordered += [place for _, place in sorted(zip(ahead, rivals, strict=True))]
     return ordered
 
 
-def leading(standings: Sequence[Rank], most: int) -> list[int]:
-    """The indices of the ``most`` best trials in ``standings``, without ranking the other trials. With several
+def leading(ranks: Sequence[Rank], most: int) -> list[int]:
+    """The indices of the ``most`` best trials in ``ranks``, without ranking the other trials. With several
     objectives, the order of equal trials may differ from ``best_first``.
     """
     found: list[int] = []
-    for reached in sorted({each.reached for each in standings}, reverse=True):
+    for reached in sorted({each.reached for each in ranks}, reverse=True):
         if len(found) < most:
-            rivals = [place for place, each in enumerate(standings) if each.reached == reached]
-            ahead = best([standings[place].objectives for place in rivals], most - len(found))
+            rivals = [place for place, each in enumerate(ranks) if each.reached == reached]
+            ahead = best([ranks[place].objectives for place in rivals], most - len(found))
             found += [rivals[place] for place in ahead]
     return found

@@ -34,12 +34,12 @@ TRIES: Final = 5
 
 @dataclass(slots=True)
 class _Trial:
-    """A trial to learn from. ``row``: its point (``Encoding.row``). ``standing``: its rank key (``ranks.py``); None
+    """A trial to learn from. ``row``: its point (``Encoding.row``). ``rank``: its rank key (``ranks.py``); None
     while it runs.
     """
 
     row: Numbers
-    standing: Rank | None = None
+    rank: Rank | None = None
 
 
 @final
@@ -86,7 +86,7 @@ class Tpe(ModelBased):
     def ask(self, number: int) -> Point | None:
         """The most promising candidate for trial ``number``, or a random point. None if the space is exhausted."""
         source = generator(self._seed, "tpe", number)
-        over = [trial.standing for trial in self._trials if trial.standing is not None]
+        over = [trial.rank for trial in self._trials if trial.rank is not None]
         if len(over) >= RANDOM:
             groups, charged = self._learnt(over), self._costs.charged(number, self._cooled)
             for _ in range(TRIES):
@@ -110,21 +110,21 @@ class Tpe(ModelBased):
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from the reports of trial ``number``, unless it ends while paused: its reports were used already."""
         if (trial := self._running.pop(number, None)) is not None:
-            trial.standing = Rank.of_measured(reason, curve, further)
-            if trial.standing is None:
+            trial.rank = Rank.of_measured(reason, curve, further)
+            if trial.rank is None:
                 self._trials = [each for each in self._trials if each is not trial]
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from a trial of an earlier study."""
-        if (standing := Rank.of_measured(reason, curve, further)) is not None:
-            self._trials.append(_Trial(self._encoding.row(point), standing))
+        if (rank := Rank.of_measured(reason, curve, further)) is not None:
+            self._trials.append(_Trial(self._encoding.row(point), rank))
 
     def _learnt(self, over: Sequence[Rank]) -> list["_Group"]:
         """Estimate the densities l(x) of the better and g(x) of the other trials for each group of axes. ``over``: the
         rank keys of ended and paused trials.
         """
         rows_ND = np.array([trial.row for trial in self._trials])
-        over_N = np.array([trial.standing is not None for trial in self._trials])
+        over_N = np.array([trial.rank is not None for trial in self._trials])
         count = math.ceil(BETTER * len(over))
         better_N = np.zeros(len(rows_ND), dtype=bool)
         better_N[np.nonzero(over_N)[0][leading(over, min(count, MOST) if self._objectives == 1 else count)]] = True
