@@ -88,7 +88,7 @@ class Exploration:
     """A function that returns the frame ``curves``, which only plots and rungs need."""
     reached: pd.DataFrame
     """The best score of each trial up to each epoch, one column per epoch; NaN after the trial's end."""
-    domains: Domains
+    space: Space
     compared: tuple[int, ...]
     """The rungs: the epochs after which trials are compared and stopped; none if seeds race (are trained in groups)."""
     objectives: Objectives
@@ -102,6 +102,11 @@ class Exploration:
     """The number of attempts at trials that were lost with their machine."""
     finished: bool
     """Whether the search is finished, apart from ablations."""
+
+    @property
+    def domains(self) -> Domains:
+        """The domain of each axis."""
+        return self.space.domains
 
     @property
     def imported(self) -> bool:
@@ -166,7 +171,7 @@ class Exploration:
         """Groups of trials that have the same network, but were trained several times instead of being reused."""
         trained = self.seen.trials.loc[~self.seen.trials["reused"], "point"]
         points = {int(str(number)): json.loads(str(point)) for number, point in trained.items()}
-        return alike(Space(self.config.space), points)
+        return alike(self.space, points)
 
     @cached_property
     def brings(self) -> Mapping[tuple[str, str], Sequence[str]]:
@@ -175,7 +180,7 @@ class Exploration:
         """
         if self.imported:
             return {}
-        found = effects_of_axes(Space(self.config.space), self.base)
+        found = effects_of_axes(self.space, self.base)
         return {(named(axis), value_name(self.domains[axis], value)): effects for axis, value, effects in found}
 
     @cached_property
@@ -263,7 +268,7 @@ def explore(
         seen=seen,
         curves=curves,
         reached=reached,
-        domains=space.domains,
+        space=space,
         compared=() if raced else tuple(_rungs(study, trials, reached)),
         objectives=study.search.objectives,
         front=tuple(_trial(seen, number, study.search.further) for number in on_front),

@@ -33,7 +33,6 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.study_size import study_size
 from skipstack.spaces.short_names import names_by_path, value_name
 from skipstack.spaces.side_effects import change_name
-from skipstack.spaces.space import Space
 from skipstack.spaces.trial import CORPUS
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
@@ -50,7 +49,7 @@ def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
     unfinished = next((table.study for own, table in tables if own.plan is not None and not own.finished), "")
     best = _explored(seen, unfinished)
     if not seen.finished:
-        asked = study_size(seen.config, Space(seen.config.space))
+        asked = study_size(seen.config, seen.space)
         return Unfinished(ended=ended, asked=max(asked, len(seen.seen.trials)), best=best)
     return _failed(seen) if best is None else best
 
@@ -183,7 +182,7 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
         epochs=seen.base.epochs,
         base=None if base is None else mean(base.dev),
         base_whole=base is not None and base.whole,
-        base_removed_by=(Space(seen.config.space).base_removed_by or "") if base is None else "",
+        base_removed_by=(seen.space.base_removed_by or "") if base is None else "",
         baseline=None if baseline is None or not baseline.dev else mean(baseline.dev),
         exact=_exact(seen),
         ablation=ablation,
