@@ -22,16 +22,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.system import check_system
 from skipstack.data.basis.user_code.moved_modules import find_moved_modules
 from skipstack.search.api.run_options import GivenOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from inspect import Signature
 
-    from skipstack.data.basis.errors import UserError
     from skipstack.data.formats.sentences import Sentence
     from skipstack.search.api.options import Execution
     from skipstack.search.api.other_tools.optuna_pruner import OptunaPruner
@@ -134,6 +134,19 @@ def _shown_with_run_options(function: Function) -> Function:
     return function
 
 
+def _check(arguments: Mapping[str, Any], *, but: Collection[str] = ()) -> None:
+    """Raise UserError on Windows, and for the first argument that does not pass its check (``check_arguments``).
+
+    ``arguments``: the arguments of a function by name, as its ``locals()`` has them at its start. ``but``: the names of
+    those that are checked with the study.
+    """
+    check_system()
+    from skipstack.search.api.arguments import check_arguments
+
+    given = {**arguments, **arguments.get("options", {})}
+    check_arguments(**{name: value for name, value in given.items() if name not in but})
+
+
 @_shown_with_run_options
 def search(
     study: AnyStudy,
@@ -188,23 +201,12 @@ def search(
     Raises UserError for a mistake in any of these, before anything is trained. After a KeyboardInterrupt, or a
     UserError for a full disk, a lost disk or a lost cluster, ``resume`` finishes the study.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check(locals(), but=("direction", "corpus", "trials", "seeds"))
     from skipstack.search.api.run import begin
     from skipstack.search.execution.driver.functions import source_of
     from skipstack.search.study.record.folder import free_name
     from skipstack.search.study.study_files.study_file import load_study
 
-    check_arguments(
-        study=study,
-        constraints=constraints,
-        scale=scale,
-        data_dir=data_dir,
-        settings=settings,
-        epochs=epochs,
-        out=out,
-        **options,
-    )
     config, corpora = load_study(
         _study(study, objective),
         scale=scale,
@@ -254,11 +256,9 @@ def begin(
     ``resume``, and other arguments that describe the study may only repeat what it has. ``report`` returns whether the
     trial continues. The other arguments are those of ``search``. Raises UserError for a mistake in any of these.
     """
-    check_system()
+    _check(locals(), but=("direction", "trials", "seeds"))
     from dataclasses import fields
 
-    from skipstack.data.basis.errors import UserError
-    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.own_loop import OwnLoop, OwnLoopExecution
     from skipstack.search.api.run import begin as begun
     from skipstack.search.api.run import resume as ready
@@ -267,20 +267,9 @@ def begin(
     from skipstack.search.study.record.reading import read_study
     from skipstack.search.study.study_files.study_file import check_unchanged, load_study
 
-    check_arguments(
-        study=study,
-        constraints=constraints,
-        scale=scale,
-        settings=settings,
-        epochs=epochs,
-        out=out,
-        tracking_uri=tracking_uri,
-    )
     overrides = _settings(settings, name, replicates, objectives)
     before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
-    options: GivenOptions = {"engine": "serial", "progress": progress}
-    if tracking_uri is not None:
-        options["tracking_uri"] = tracking_uri
+    options: GivenOptions = {"engine": "serial", "tracking_uri": tracking_uri, "progress": progress}
     usual = _execution(options, asked, before)
     where = OwnLoopExecution(**{each.name: getattr(usual, each.name) for each in fields(usual)})
     if before is not None:
@@ -331,11 +320,9 @@ def resume(
     recorded hashes. Other options and errors are those of ``search``; options that are not given are those of the
     study's last run.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check(locals())
     from skipstack.search.api.run import resume as ready
 
-    check_arguments(folder=folder, constraints=constraints, **options)
     _check_constraints(folder, constraints)
     where = _execution(options, objective, folder, of=resume)
     return _finished(ready(Path(folder), where, enough=enough, hours=hours))
@@ -362,20 +349,10 @@ def extend(
     ``resume``. Other options and errors are those of ``search``; options that are not given are those of the study's
     last run.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check(locals())
     from skipstack.search.api.run import extend as ready
     from skipstack.spaces.domains import json_of
 
-    check_arguments(
-        folder=folder,
-        constraints=constraints,
-        trials=trials,
-        seeds=seeds,
-        choices=choices,
-        data_dir=data_dir,
-        **options,
-    )
     _check_constraints(folder, constraints)
     where = _execution(options, objective, folder, of=extend)
     run = ready(
@@ -430,23 +407,11 @@ def ablate(
     given are those of the study's last run. ``resume`` finishes an interrupted ablation. If an ``objective`` reports no
     ``test``, rows are compared by the score, and only the variation between seeds is known.
     """
-    check_system()
+    _check(locals())
     from skipstack.search.analysis.ablation.options import AblationOptions
     from skipstack.search.api.ablation import prepare_ablation
-    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.run import ablate as ready
 
-    check_arguments(
-        folder=folder,
-        constraints=constraints,
-        seeds=seeds,
-        top=top,
-        corpus=corpus,
-        beside=beside,
-        without=without,
-        data_dir=data_dir,
-        **options,
-    )
     study = Path(folder)
     _check_constraints(folder, constraints)
     where = _execution(options, objective, folder, of=ablate)
@@ -480,12 +445,10 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     ledger in the MLflow store ``tracking_uri``, by default the store that the variable ``MLFLOW_TRACKING_URI`` names.
     Raises UserError if there is no study, or if it is damaged.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check(locals())
     from skipstack.search.api.study import Study
     from skipstack.search.publishing.tracking.reading import located
 
-    check_arguments(folder=folder, tracking_uri=tracking_uri)
     return Study(located([Path(folder)], tracking_uri)[0], _page)
 
 
@@ -495,12 +458,10 @@ def follow(folder: AnyPath, *, every: float = 5.0) -> None:
 
     Raises UserError outside a notebook, or if there is no study.
     """
-    check_system()
+    _check(locals())
     from skipstack.dashboards.reports.notebook import follow as followed
-    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.study import Study
 
-    check_arguments(folder=folder, every=every)
     followed(Study(Path(folder)), every)
 
 
@@ -511,11 +472,9 @@ def from_optuna(study: Any, *, out: AnyPath) -> Study:
 
     Pruned trials become stopped ones. Raises UserError for several objectives, or if no trial has ended.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check({"out": out})
     from skipstack.search.study.earlier_studies.elsewhere.optuna_study import optuna_search
 
-    check_arguments(out=out)
     return _written(optuna_search(study), out)
 
 
@@ -534,11 +493,9 @@ def from_tune(
     Raises UserError if the folder has no trials, if no trial has the metric, and for a parameter that cannot be an
     axis, such as ``tune.sample_from``.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check(locals())
     from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_axes, tune_search
 
-    check_arguments(folder=folder, score=score, direction=direction, space=space, out=out)
     axes = tune_axes(space) if isinstance(space, Mapping) else {} if space is None else space.axes
     return _written(tune_search(Path(folder), score, direction, axes), out)
 
@@ -558,11 +515,9 @@ def from_wandb(
     ``parameters`` of the sweep's configuration. Raises UserError for a missing column, for a value that its axis does
     not have, and for a distribution that no axis can have, such as ``beta``.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check(locals())
     from skipstack.search.study.earlier_studies.elsewhere.wandb_table import wandb_axes, wandb_search
 
-    check_arguments(table=table, score=score, direction=direction, space=space, out=out)
     axes = wandb_axes(space) if isinstance(space, Mapping) else space.axes
     return _written(wandb_search(Path(table), score, direction, axes), out)
 
@@ -579,12 +534,10 @@ def optuna_sampler(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) 
     Raises UserError for an unknown proposer. In a trial, UserError is raised for choices that are not text, finite
     numbers, bools or None, and by ``grid`` for a parameter with infinitely many values.
     """
-    check_system()
+    _check(locals())
     need("optuna", "optuna_sampler")
-    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.other_tools.optuna_sampler import OptunaSampler
 
-    check_arguments(seed=seed)
     return OptunaSampler(proposer, seed)
 
 
@@ -600,12 +553,10 @@ def optuna_pruner(*, epochs: int = 100, grace: int = 1, reduction: int = 3, brac
 
     Raises UserError for a number that is not allowed.
     """
-    check_system()
+    _check(locals())
     need("optuna", "optuna_pruner")
-    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.other_tools.optuna_pruner import OptunaPruner
 
-    check_arguments(epochs=epochs)
     return OptunaPruner(epochs, grace, reduction, brackets)
 
 
@@ -620,12 +571,10 @@ def tune_searcher(proposer: str | Mapping[str, Any] = "tpe", *, seed: int = 0) -
     Raises UserError for an unknown proposer, without a metric and a mode, and for a domain that no axis can be, such as
     ``tune.sample_from``.
     """
-    check_system()
+    _check(locals())
     need("ray", "tune_searcher")
-    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.other_tools.tune_searcher import TuneSearcher
 
-    check_arguments(seed=seed)
     return TuneSearcher(proposer, seed)
 
 
@@ -636,12 +585,10 @@ def tune_scheduler(*, epochs: int = 100, grace: int = 1, reduction: int = 3, bra
     ``epochs``: the ``training_iteration`` at which a trial is complete and ends. The other arguments are those of
     ``optuna_pruner``. Raises UserError for a number that is not allowed, and without a metric and a mode.
     """
-    check_system()
+    _check(locals())
     need("ray", "tune_scheduler")
-    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.other_tools.tune_scheduler import TuneScheduler
 
-    check_arguments(epochs=epochs)
     return TuneScheduler(epochs, grace, reduction, brackets)
 
 
@@ -668,14 +615,11 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     hashes that the bundle records. Raises UserError if such files are missing, or if the bundle is incomplete or
     invalid.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
-
+    _check(locals())
     need("torch", "networks")
     from skipstack.models.ground.device import choose_device
     from skipstack.search.publishing.bundles.bundle import load_bundle
 
-    check_arguments(bundle=bundle, code=code)
     return load_bundle(Path(bundle), choose_device(device), [Path(each) for each in code])
 
 
@@ -685,11 +629,9 @@ def load_own(bundle: AnyPath) -> OwnModel:
 
     Raises UserError for any other bundle, or if the bundle is incomplete or invalid.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check(locals())
     from skipstack.search.publishing.bundles.own_model import load_own as loaded
 
-    check_arguments(bundle=bundle)
     return loaded(Path(bundle))
 
 
@@ -705,13 +647,11 @@ def space(
 
     Raises UserError for a mistake in the study.
     """
-    check_system()
-    from skipstack.search.api.arguments import check_arguments
+    _check(locals())
     from skipstack.search.execution.driver.functions import source_of
     from skipstack.search.study.study_files.study_file import load_study
     from skipstack.spaces.space import Space as Points
 
-    check_arguments(study=study, constraints=constraints, scale=scale, settings=settings)
     config, _ = load_study(
         _study(study, objective),
         scale=scale,
@@ -737,7 +677,6 @@ def _execution(
     from dataclasses import replace
     from logging import getLogger
 
-    from skipstack.data.basis.errors import UserError, unknown
     from skipstack.data.basis.saying import tried
     from skipstack.search.api.recorded_options import execution_of
 
@@ -760,7 +699,6 @@ def _study(given: AnyStudy, objective: object) -> str | Path | Mapping[str, Any]
 
     Raises UserError for a mapping of axes that is not a ``Space``, and for axes of a function without an ``objective``.
     """
-    from skipstack.data.basis.errors import UserError
     from skipstack.spaces.config import Axis
     from skipstack.spaces.domains import json_of
     from skipstack.spaces.python_space import PythonSpace
@@ -791,8 +729,6 @@ def _settings(
 
 def _check_folder(begun: Path, scale: str | None, out: AnyPath | None) -> None:
     """Raise UserError for a ``scale``, or for another folder ``out``, of a study in the folder ``begun``."""
-    from skipstack.data.basis.errors import UserError
-
     if scale is not None:
         raise UserError(f"scale: got {scale!r} for a study that was begun (allowed: to leave it out)")
     if out is not None and Path(out).resolve() != begun.resolve():
@@ -801,8 +737,6 @@ def _check_folder(begun: Path, scale: str | None, out: AnyPath | None) -> None:
 
 def _check_direction(config: StudyConfig, direction: Direction | None) -> None:
     """Raise UserError for a ``direction`` if the objectives have their own directions."""
-    from skipstack.data.basis.errors import UserError
-
     if direction is not None and config.search.reported:
         raise UserError(
             f"direction: got {direction!r} beside the objectives {', '.join(config.search.reported)}, which have "
@@ -875,7 +809,6 @@ _ELSEWHERE = {
     "Space": ("skipstack.spaces.python_space", "PythonSpace"),
     "Study": ("skipstack.search.api.study", "Study"),
     "TrialOver": ("skipstack.search.execution.workers.reporting", "TrialOver"),
-    "UserError": ("skipstack.data.basis.errors", "UserError"),
     **{
         name: ("skipstack.spaces.python_space", name)
         for name in ("choice", "ordinal", "randint", "lograndint", "uniform", "loguniform", "normal", "lognormal")
