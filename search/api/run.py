@@ -25,7 +25,7 @@ from skipstack.data.basis.surrogates import half_pair
 from skipstack.data.basis.user_code.files import code_path, load_recorded
 from skipstack.models.ground.kernel_names import named
 from skipstack.search.api.ablation import AblationHistory, PreparedAblation, prepare_next_part
-from skipstack.search.api.opening import extend_study, new_points, open_study
+from skipstack.search.api.opening import open_study
 from skipstack.search.api.options import Execution
 from skipstack.search.api.planning.plan import Meter
 from skipstack.search.api.provenance import provenance
@@ -54,9 +54,18 @@ from skipstack.search.publishing.bundles.corpus_folders import folders_of
 from skipstack.search.publishing.tracking.listeners.delivery import ListenerProcess
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
+from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.earlier_studies.warm_start import summary, tried_first
-from skipstack.search.study.record.extension import more_hours, shortening
+from skipstack.search.study.preparation import prepared
+from skipstack.search.study.record.extension import (
+    check_untried,
+    extended,
+    extension,
+    more_hours,
+    new_points,
+    shortening,
+)
 from skipstack.search.study.record.folder import StudyFolder, new_folder
 from skipstack.search.study.record.reading import (
     is_finished,
@@ -69,6 +78,8 @@ from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.spaces.domains import Json
+from skipstack.spaces.settled import typed_choices
+from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
@@ -385,26 +396,38 @@ def extend(
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """Extend the study in the folder ``path``, finished or not, and return it ready to run. The arguments after
-    ``execution`` are those of ``extend_study``. Raises UserError if the engine cannot start, if a machine cannot train
-    the study, and as ``extend_study`` does.
+    """Extend the study in the folder ``path``, finished or not, and return it ready to run.
+
+    ``trials``: the number of trials to add. ``seeds``: the number of seeds to add to each further trial. ``choices``:
+    the values to add, by axis. ``points``: points to try next (``given_point``). ``data_dir`` and ``corpus_folder``: as
+    in ``open_study``. Raises UserError if the extension changes nothing, or if no config is left to try. Raises it also
+    for a point that is not allowed or was tried already, if the engine cannot start, if a machine cannot train the
+    study, and as ``open_study`` does.
     """
     record, folder = read_searched(path), StudyFolder(path)
     load_recorded(record.study.space.code, _code(execution))
     check_constraints_given(folder)
     first: list[Event] = [*placement(execution, folder, time.time())]
-    first += extend_study(
-        record,
-        folder,
+    by = extension(
+        record.study,
+        len(record.trials),
         trials=trials,
         seeds=seeds,
-        choices=choices,
-        points=points,
-        asked_by=provenance()["user"],
-        data_dir=data_dir,
-        corpus_folder=corpus_folder,
-        clock=time.time,
+        choices=typed_choices(record.space, choices),
+        points=len(points),
+        time=time.time(),
     )
+    more = extended(record.study, by)
+    check_study(more)
+    if points:
+        new = new_points(record.trials.values(), Space(more.space), points)
+        by = by.model_copy(update={"points": new, "asked_by": provenance()["user"]})
+    else:
+        check_untried(more, [trial.point for trial in record.trials.values()])
+    first += [
+        by,
+        *prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, ready=record.corpora),
+    ]
     run = Run(folder, execution, None, resuming=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
     return _started(run, lambda: record, path, "extend")
 
@@ -414,8 +437,8 @@ def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
     study now, or else by the next process that resumes it. Raises UserError as ``read_searched`` and ``new_points`` do.
     """
     record = read_searched(path)
-    asked = new_points(record, record.space, points)
-    Requests(StudyFolder(path).asked).ask(Request(points=tuple(asked), asked_by=provenance()["user"]))
+    asked = new_points(record.trials.values(), record.space, points)
+    Requests(StudyFolder(path).asked).ask(Request(points=asked, asked_by=provenance()["user"]))
 
 
 def ask_to_stop(path: Path, trials: Sequence[int] = ()) -> None:

@@ -4,15 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import shown
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import Extended, HoursOver, Shortened
 from skipstack.search.strategy.objectives.hours import HOUR
 from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig, PlainProposerConfig
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.record.earlier_defaults import completed
+from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.config import Axis
 from skipstack.spaces.counting import Combinations
-from skipstack.spaces.domains import Json
+from skipstack.spaces.domains import Json, json_of
+from skipstack.spaces.given_points import given_point
 from skipstack.spaces.space import Point, Space
 
 
@@ -127,6 +130,26 @@ def check_untried(study: StudyConfig, tried: Sequence[Point]) -> None:
 def _goes_beyond(points: Iterable[Point], tried: Iterable[Point]) -> bool:
     texts = {canonical_json(point) for point in tried}
     return any(canonical_json(point) not in texts for point in points)
+
+
+def new_points(trials: Iterable[TrialRecord], space: Space, given: Sequence[Mapping[str, Json]]) -> tuple[Point, ...]:
+    """Convert points that a user gives for a study into points of ``space``. Raises UserError for a repeated point, for
+    a point that the study has already tried, and as ``given_point`` does. ``trials``: all trials of the study.
+    """
+    given = [given] if isinstance(given, Mapping | str) else given
+    owners = {canonical_json(trial.point): f"trial {trial.number} has" for trial in trials}
+    points = []
+    for number, each in enumerate(given, 1):
+        if not isinstance(each, Mapping):
+            axes = ", ".join(f'"{path}": ...' for path in space.domains)
+            raise UserError(f"points: got {shown(each)} (allowed: points, each as {{{axes}}})")
+        point = given_point(space, json_of(each))
+        text = canonical_json(point)
+        if text in owners:
+            raise UserError(f"{text}: {owners[text]} this point already (allowed: points that the study has not tried)")
+        owners[text] = f"point {number} is"
+        points.append(point)
+    return tuple(points)
 
 
 def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shortened]:
