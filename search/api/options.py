@@ -14,6 +14,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
+from skipstack.search.api.planning.memory import memory_of
 from skipstack.search.api.run_options import EngineName, RunOptions
 from skipstack.search.execution.driver.driver import Reader
 from skipstack.search.execution.driver.engine import Engine
@@ -39,7 +40,7 @@ from skipstack.search.publishing.tracking.trial_runs import TrialRuns
 from skipstack.search.publishing.tracking.views import address, names, title
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.search.study.task import TrialTask, Workers
+from skipstack.search.study.task import Workers
 
 CLUSTER: Final = "RAY_ADDRESS"
 """The environment variable that names the Ray cluster if ``--address`` is not given. Ray sets it for submitted jobs."""
@@ -144,7 +145,7 @@ class Execution(RunOptions):
             concurrent=self.most_at_a_time,
             device=self.device,
             gpu_memory=_gpu_memory if trains else nothing_known,
-            memory=_memory if trains else nothing_known,
+            memory=memory_of if trains else nothing_known,
             sharing=ALONE if trials == 1 else Sharing(trials, partial(program_of, trials=trials)),
         )
         if trains and self.cpus_per_trial > 1:
@@ -239,10 +240,3 @@ def _gpu_memory() -> int:
     from skipstack.models.ground.device_memory import device_memory
 
     return device_memory(choose_device("cuda"))
-
-
-def _memory(task: TrialTask) -> int:
-    """The GPU memory that a trial needs, in bytes. Called only in workers, which import torch anyway."""
-    from skipstack.search.api.planning.memory import memory_of
-
-    return memory_of(task)

@@ -1,13 +1,12 @@
 """Counts the GPU memory that a trial needs, in a worker before the trial begins."""
 
 from functools import lru_cache
+from pathlib import Path
 
+from skipstack.data.basis.user_code.configs import CodeSource
 from skipstack.data.basis.user_code.files import load_sent
-from skipstack.models.ground.device import CAPTURED
-from skipstack.models.layers.lanes import Lane
-from skipstack.search.execution.workers.worker import corpus_of, stored_in
 from skipstack.search.study.task import TrialTask
-from skipstack.spaces.trial import as_network
+from skipstack.spaces.trial import TrialConfig, as_network
 
 
 def memory_of(task: TrialTask) -> int:
@@ -23,33 +22,25 @@ def memory_of(task: TrialTask) -> int:
     optimiser = own.training.optimiser.model_copy(update={"learning_rate": 0.01})
     training = own.training.model_copy(update={"optimiser": optimiser, "epochs": 1})
     config = own.model_copy(update={"training": training})
-    return _memory_of(
-        TrialTask(
-            number=0,
-            config=config,
-            seeds=tuple(range(len(task.seeds))),
-            order_seed=0,
-            lanes=len(task.seeds),
-            corpus=task.corpus,
-            folder=task.folder / "none",
-            device=task.device,
-            vectors=task.vectors,
-            code=task.code,
-        )
-    )
+    assert task.corpus is not None, "a network reads a corpus"
+    return _memory_of(config, len(task.seeds), task.device, task.corpus, task.vectors, task.code)
 
 
 @lru_cache(maxsize=1024)
-def _memory_of(task: TrialTask) -> int:
-    from skipstack.models.conformance.accelerator.trial_memory import trial_memory
+def _memory_of(
+    config: TrialConfig, seeds: int, device: str, corpus: Path, vectors: Path | None, code: tuple[CodeSource, ...]
+) -> int:
+    from skipstack.models.conformance.accelerator.trial_memory import trial_memory  # torch takes seconds to import
+    from skipstack.models.ground.device import CAPTURED
+    from skipstack.models.layers.lanes import Lane
+    from skipstack.search.execution.workers.worker import corpus_of
 
-    load_sent(task.code)
-    config = as_network(task.config)
+    load_sent(code)
     counted = trial_memory(
         config.model,
         config.training,
-        corpus_of(stored_in(task), config.data, task.vectors),
-        lanes=[Lane(seed=seed) for seed in task.seeds],
-        captured=task.device == CAPTURED,
+        corpus_of(corpus, config.data, vectors),
+        lanes=[Lane(seed=seed) for seed in range(seeds)],
+        captured=device == CAPTURED,
     )
     return counted.together

@@ -12,7 +12,9 @@ import torch
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import GPU_CONTEXT
 from skipstack.data.store.writing import store
+from skipstack.models.conformance.accelerator import trial_memory
 from skipstack.models.ground.device_memory import device_memory, limit_memory, room_of
+from skipstack.search.api.planning.memory import memory_of
 from skipstack.search.execution.engines.capacity import MARGIN, GpuShares
 from skipstack.search.execution.workers import worker
 from skipstack.search.study.task import TrialTask
@@ -89,6 +91,24 @@ def test_a_count_is_let_go_once_it_is_answered_however_many_configs_there_are(sm
         most = max(most, len(held))
     assert most <= 1
     assert shares.is_known(small), "and is counted no second time"
+
+
+def test_trials_that_differ_only_in_their_folder_and_rate_are_counted_once(
+    small: TrialTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[object] = []
+
+    def counted(*given: object, **options: object) -> SimpleNamespace:
+        counts.append(given)
+        return SimpleNamespace(together=GIB)
+
+    monkeypatch.setattr(trial_memory, "trial_memory", counted)
+    rate = CONFIG.training.optimiser.model_copy(update={"learning_rate": 0.5})
+    other = CONFIG.model_copy(update={"training": CONFIG.training.model_copy(update={"optimiser": rate})})
+    many = replace(small, seeds=tuple(range(97)))  # no other test counts so many
+    tasks = [many, replace(many, number=1, folder=tmp_path / "1"), replace(many, config=other)]
+    assert [memory_of(each) for each in tasks] == 3 * [GIB]
+    assert len(counts) == 1
 
 
 @pytest.mark.slow
