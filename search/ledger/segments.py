@@ -116,10 +116,23 @@ class Segments:
         self._size = 0
 
     def lines(self) -> Iterator[Line]:
-        """Yields the complete lines of all files in order, one per append. Raises UserError, with file and line, on
-        damage before the last line and for a missing segment.
+        """Yields the complete lines of all files in order, one per append, and sets ``cut`` if the last line is torn.
+        Raises UserError, with file and line, on damage before the last line and for a missing segment.
         """
-        return self._whole(self._content())
+        torn: Line | None = None
+        appends = 0
+        for line in self._lines(self._content()):
+            if torn is not None:
+                raise damaged(f"{torn.segment}:{torn.number}")
+            if line.payload is None:
+                torn = line
+                continue
+            appends += 1
+            check_append(line, appends)
+            yield line
+        self.appends = appends
+        if torn is not None:
+            self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
 
     def files(self) -> tuple[Path, ...]:
         """Return the files with the ledger's lines, in order. Raises UserError if a segment is missing."""
@@ -237,13 +250,9 @@ class Segments:
             now = _open_file(segment)
             renamed = now is not None and now.name != self._path(self._number).name
             raise FolderGoneError(deleted=renamed, now=None if now is None or renamed else now.parent)
-        if following.exists() or self._compacted(self._number).exists() or self._later():
+        if following.exists() or self._compacted(self._number).exists() or self._content().last > self._number:
             raise TakenOverError(f"another driver has begun to write, in {following.name}")  # which it has compacted
         raise FolderGoneError(deleted=True)
-
-    def _later(self) -> bool:
-        """Whether another driver has written files that follow this segment."""
-        return self._content().last > self._number
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:06d}.jsonl"
@@ -276,23 +285,6 @@ class Segments:
     def _lines(self, content: _Content) -> Iterator[Line]:
         for path in content.files:
             yield from lines_in(path)
-
-    def _whole(self, content: _Content) -> Iterator[Line]:
-        """Yields the complete lines, and sets ``cut`` if the last line is torn. Raises UserError on other damage."""
-        torn: Line | None = None
-        appends = 0
-        for line in self._lines(content):
-            if torn is not None:
-                raise damaged(f"{torn.segment}:{torn.number}")
-            if line.payload is None:
-                torn = line
-                continue
-            appends += 1
-            check_append(line, appends)
-            yield line
-        self.appends = appends
-        if torn is not None:
-            self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
 
     def checked(self, hear: Callable[[Line], None] = lambda line: None) -> Checked:
         """Read all lines, pass each to ``hear``, and return the result. Raises the errors of ``lines``."""
