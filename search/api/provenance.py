@@ -21,7 +21,7 @@ PATIENCE: Final = 10.0
 
 def provenance() -> Mapping[str, str]:
     """The ``command``, ``user`` and ``commit`` of this process, by these names. Unknown values are empty."""
-    return {"command": command(), "user": _user(), "commit": commit()}
+    return {"command": command(), "user": user(), "commit": commit()}
 
 
 def command(arguments: list[str] | None = None) -> str:
@@ -41,17 +41,18 @@ def commit() -> str:
     return _git(here.parent, "rev-parse", "HEAD")
 
 
-def _without_secrets(argument: str) -> str:
-    """Remove the secrets from a command-line argument that is an address, or an option with an address."""
-    option, equals, address = argument.partition("=") if argument.startswith("-") else ("", "", argument)
-    return f"{option}{equals}{without_secrets(address) if re.match(r'[a-z0-9+]+:/', address) else address}"
-
-
-def _user() -> str:
+def user() -> str:
+    """The name of the user of this process; empty if unknown."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a user ID without a name, as in many containers
         return ""
+
+
+def _without_secrets(argument: str) -> str:
+    """Remove the secrets from a command-line argument that is an address, or an option with an address."""
+    option, equals, address = argument.partition("=") if argument.startswith("-") else ("", "", argument)
+    return f"{option}{equals}{without_secrets(address) if re.match(r'[a-z0-9+]+:/', address) else address}"
 
 
 def _git(folder: Path, *arguments: str) -> str:

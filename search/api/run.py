@@ -28,7 +28,7 @@ from skipstack.search.api.ablation import AblationHistory, PreparedAblation, pre
 from skipstack.search.api.opening import open_study
 from skipstack.search.api.options import Execution
 from skipstack.search.api.planning.plan import Meter
-from skipstack.search.api.provenance import provenance
+from skipstack.search.api.provenance import user
 from skipstack.search.api.recorded_options import code_of_study, placement
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import Engine, run_study
@@ -421,7 +421,7 @@ def extend(
     check_study(more)
     if points:
         new = new_points(record.trials.values(), Space(more.space), points)
-        by = by.model_copy(update={"points": new, "asked_by": provenance()["user"]})
+        by = by.model_copy(update={"points": new, "asked_by": user()})
     else:
         check_untried(more, [trial.point for trial in record.trials.values()])
     first += [
@@ -438,7 +438,7 @@ def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
     """
     record = read_searched(path)
     asked = new_points(record.trials.values(), record.space, points)
-    Requests(StudyFolder(path).asked).ask(Request(points=asked, asked_by=provenance()["user"]))
+    Requests(StudyFolder(path).asked).ask(Request(points=asked, asked_by=user()))
 
 
 def ask_to_stop(path: Path, trials: Sequence[int] = ()) -> None:
@@ -459,7 +459,7 @@ def ask_to_stop(path: Path, trials: Sequence[int] = ()) -> None:
             f"{path}: no process runs this study now (allowed: a study that runs; `skipstack resume {path} --enough` "
             "ends this one)"
         )
-    Requests(folder.asked).ask(Request(stop=tuple(trials), enough=not trials, asked_by=provenance()["user"]))
+    Requests(folder.asked).ask(Request(stop=tuple(trials), enough=not trials, asked_by=user()))
 
 
 def noted(path: Path, text: str, trial: int | None = None) -> None:
@@ -475,7 +475,7 @@ def noted(path: Path, text: str, trial: int | None = None) -> None:
     if len(text) > LONGEST_NOTE:
         raise UserError(f"the note: got {len(text):,} characters (allowed: up to {LONGEST_NOTE:,})")
     _check_whole("the note", text)
-    _write_about(path, Noted(time=time.time(), trial=trial, text=text, asked_by=provenance()["user"]))
+    _write_about(path, Noted(time=time.time(), trial=trial, text=text, asked_by=user()))
 
 
 def renamed(path: Path, title: str) -> None:
@@ -486,7 +486,7 @@ def renamed(path: Path, title: str) -> None:
     if not 0 < len(title) <= LONGEST_TITLE:
         raise UserError(f"the title: got {len(title):,} characters (allowed: 1 to {LONGEST_TITLE:,})")
     _check_whole("the title", title)
-    _write_about(path, Renamed(time=time.time(), title=title, asked_by=provenance()["user"]))
+    _write_about(path, Renamed(time=time.time(), title=title, asked_by=user()))
 
 
 def _check_whole(name: str, text: str) -> None:
