@@ -22,8 +22,7 @@ from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import events_of
 from skipstack.search.ledger.lines import Line
 from skipstack.search.strategy.objectives.hours import DURING_A_RUN
-from skipstack.search.study.record.next_event import lanes_of
-from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
+from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock, layout_of
 from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 4
@@ -170,9 +169,9 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
     try:
         for number in record.trials:
             for block in blocks[number]:
-                record.check_report(number, dict(block.layout), 0, float(block.numbers_N4[:, EPOCH].max()))
+                record.check_report(number, block.layout, 0, float(block.numbers_N4[:, EPOCH].max()))
             for _, report in late[number]:
-                record.check_report(number, lanes_of(report.metrics), len(report.seeds), report.epoch)
+                record.check_report(number, layout_of(report.metrics), len(report.seeds), report.epoch)
             _report(record, number, blocks[number], late[number])
     except UserError:  # reading event by event reports the error, with the number of the event
         return None
@@ -195,9 +194,8 @@ def _layout(events: tuple[Event, ...]) -> Layout:
     """
     match events:
         case (Reported(seeds=(), latency=None) as report, Decided(decision="continue", rung=None)):
-            layout = tuple((name, len(lanes)) for name, lanes in report.metrics.items())
             finite = np.isfinite([report.score, *(value for lanes in report.metrics.values() for value in lanes)])
-            return layout if finite.all() and len(finite) > 1 else ()
+            return layout_of(report.metrics) if finite.all() and len(finite) > 1 else ()
         case _:
             return ()
 

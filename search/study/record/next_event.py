@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
-from skipstack.search.ledger.events import AblationPlanned, Event, Metrics, Proposed
+from skipstack.search.ledger.events import AblationPlanned, Event, Proposed
 from skipstack.search.study.config import MOST_TRIALS
+from skipstack.search.study.record.reports import Layout
 from skipstack.spaces.domains import Domain
 
 
@@ -26,16 +27,11 @@ def wrong_event(number: int, event: Event, error: UserError | ValidationError) -
     return WrongEventError(f"event {number} ({event.kind}) is none that this version can read: {' '.join(why.split())}")
 
 
-def lanes_of(metrics: Metrics) -> dict[str, int]:
-    """Return the number of values of each metric, by its name."""
-    return {name: len(values) for name, values in metrics.items()}
-
-
-def check_lanes(lanes: Mapping[str, int], seeds: int, ranking: str) -> None:
+def check_lanes(layout: Layout, seeds: int, ranking: str) -> None:
     """Raise UserError if a metric has more values than the number of ``seeds``, or if the metric ``ranking`` has fewer.
-    ``lanes``: the number of values of each metric, by its name.
+    ``layout``: the name of each metric, with its number of values.
     """
-    for name, count in lanes.items():
+    for name, count in layout:
         if count > seeds or (count < seeds and name == ranking):
             raise UserError(f"got {count} values of {shown(name)} (allowed: {seeds}, one for each seed)")
 

@@ -28,6 +28,11 @@ Form = tuple[Layout, tuple[Any, ...]]
 """The data that many reports share: their layout, and the values of their fields in ``REST``."""
 
 
+def layout_of(metrics: Metrics) -> Layout:
+    """Return the name of each metric, with its number of lanes."""
+    return tuple((name, len(lanes)) for name, lanes in metrics.items())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportBlock:
     """Consecutive reports of a trial with the same layout and the same seeds.
@@ -66,10 +71,7 @@ class Reports(Sequence[Reported]):
 
     def append(self, report: Reported, event: int = -1) -> None:
         """Append a report. ``event``: its event number."""
-        form = (
-            tuple((name, len(lanes)) for name, lanes in report.metrics.items()),
-            tuple(getattr(report, name) for name in REST),
-        )
+        form = layout_of(report.metrics), tuple(getattr(report, name) for name in REST)
         self._forms.append(self._forms[-1] if self._forms and self._forms[-1] == form else form)
         self._numbers.extend(getattr(report, name) for name in NUMBERS)
         self._starts.append(len(self._metrics))

@@ -58,9 +58,9 @@ from skipstack.search.study.record.next_event import (
     check_lanes,
     check_planned,
     check_proposed,
-    lanes_of,
     wrong_event,
 )
+from skipstack.search.study.record.reports import Layout, layout_of
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.function import FunctionConfig, is_imported
 from skipstack.spaces.space import Space
@@ -150,15 +150,15 @@ class StudyRecord:
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
             trial.seeds += event.seeds
 
-    def check_report(self, number: int, lanes: Mapping[str, int], seeds: int, epoch: float) -> None:
+    def check_report(self, number: int, layout: Layout, seeds: int, epoch: float) -> None:
         """Raise UserError for a report that cannot exist.
 
-        ``number``: the number of its trial. ``lanes``: the number of values of each metric, by its name. ``seeds``: the
-        number of seeds in the report; 0 means all seeds of the trial. ``epoch``: its epoch.
+        ``number``: the number of its trial. ``layout``: the name of each metric, with its number of values. ``seeds``:
+        the number of seeds in the report; 0 means all seeds of the trial. ``epoch``: its epoch.
         """
         trial = self._known(number)
         self._check_epoch(epoch)
-        check_lanes(lanes, seeds or len(trial.seeds), f"dev_{self.measure.name}")
+        check_lanes(layout, seeds or len(trial.seeds), f"dev_{self.measure.name}")
 
     def _known(self, number: int) -> TrialRecord:
         """Return a trial. Raises UserError unless it was proposed."""
@@ -200,7 +200,7 @@ class StudyRecord:
             case Reused():
                 self._known(event.trial).reused = event
             case Reported():
-                self.check_report(event.trial, lanes_of(event.metrics), len(event.seeds), event.epoch)
+                self.check_report(event.trial, layout_of(event.metrics), len(event.seeds), event.epoch)
                 self.report(event, self.events)
                 self.trials[event.trial].waits = False
             case Decided():
@@ -221,7 +221,7 @@ class StudyRecord:
                 self._known(event.trial).measured_now = True
             case Tested():
                 trial = self._known(event.trial)
-                check_lanes(lanes_of(event.metrics), len(trial.seeds), f"test_{self.measure.name}")
+                check_lanes(layout_of(event.metrics), len(trial.seeds), f"test_{self.measure.name}")
                 trial.measured_now = False
                 trial.tested, trial.packed = event.metrics, event.sentences
                 trial.documents = self._documents(trial)
