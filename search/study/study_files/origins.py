@@ -10,7 +10,7 @@ from typing import Any
 from skipstack.search.study.study_files.document import FileContent, Scale, merged, presets
 from skipstack.search.study.study_files.study_file import find_study
 from skipstack.search.study.study_files.yaml_lines import read_yaml
-from skipstack.spaces.subject import Scalar
+from skipstack.spaces.subject import Scalar, leaves
 
 DEFAULT = "default"
 """The origin that tables show for fields that no file sets; ``origins`` leaves these fields out."""
@@ -33,7 +33,8 @@ def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, 
     """
     path, preset = find_study(name_or_path)
     tree = _authored_tree(path, preset or path.name, scale)
-    return dict([*_leaves(tree["base"], ""), *_leaves(tree["search"], "search.")])
+    found: list[tuple[str, Any]] = [*leaves(tree["base"]), *leaves(tree["search"], "search")]
+    return {dotted: value.author for dotted, value in found}
 
 
 def _authored_tree(path: Path, name: str, scale: str | None) -> Mapping[str, Any]:
@@ -55,9 +56,3 @@ def _with_author(value: Any, author: str) -> Any:
     if isinstance(value, Mapping):
         return {key: _with_author(item, author) for key, item in value.items()}
     return _Authored(value, author)
-
-
-def _leaves(tree: Any, prefix: str) -> list[tuple[str, str]]:
-    if isinstance(tree, Mapping):
-        return [leaf for key, item in tree.items() for leaf in _leaves(item, f"{prefix}{key}.")]
-    return [(prefix.removesuffix("."), tree.author)]
