@@ -103,9 +103,7 @@ def _prepared(path: Path, record: StudyRecord, made: Experiment, data_dir: Path 
     """
     opened = StudyOpened(time=time.time(), study=made.study.model_dump(mode="json"), code_version=code_version())
     ready = {name: each for own in (*record.ablations.values(), record) for name, each in own.corpora.items()}
-    further = prepared(
-        made.study, StudyFolder(path), data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time, ready=ready
-    )
+    further = prepared(made.study, StudyFolder(path), data_dir=data_dir, corpus_folder=Path.cwd(), ready=ready)
     corpora = ready | {each.corpus: each for each in further}
     wanted = [corpora[identity(needed.corpus)] for needed in needs(made.study.space)]
     return PreparedAblation(path, record, made, made, [opened, *wanted, made.plan])

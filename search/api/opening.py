@@ -16,8 +16,6 @@ from skipstack.search.study.earlier_studies.warm_start import earlier_studies, w
 from skipstack.search.study.preparation import prepared
 from skipstack.search.study.record.folder import StudyFolder
 
-Clock = Callable[[], float]
-
 
 def open_study(
     study: StudyConfig,
@@ -25,23 +23,22 @@ def open_study(
     *,
     data_dir: Path | None,
     corpus_folder: Path,
-    clock: Clock,
     placed: Callable[[], Sequence[Event]] = tuple,
 ) -> None:
     """Check a study, prepare its corpora and start its ledger in ``folder``.
 
     ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder to which the paths of the user's corpus
-    files, vectors and earlier studies are relative. ``clock``: returns the time in Unix seconds. ``placed``: returns
-    the events that record the run options. It is called once the ledger is open. Its events are written together with
-    the first events, so that every study on disk has its run options. Raises UserError for a study that cannot run, for
-    unreadable corpora and vectors, and for an earlier study without a usable trial.
+    files, vectors and earlier studies are relative. ``placed``: returns the events that record the run options. It is
+    called once the ledger is open. Its events are written together with the first events, so that every study on disk
+    has its run options. Raises UserError for a study that cannot run, for unreadable corpora and vectors, and for an
+    earlier study without a usable trial.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
-    opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
-    corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
+    opened = StudyOpened(time=time.time(), study=study.model_dump(mode="json"), code_version=code_version())
+    corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder)
     with Ledger(folder.ledger) as ledger:
-        ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock), *placed())
+        ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, time.time()), *placed())
 
 
 @contextmanager
@@ -59,7 +56,7 @@ def rehearsed(
     with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
         folder, absent = StudyFolder(Path(scratch)), None
         try:
-            open_study(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
+            open_study(study, folder, data_dir=data_dir, corpus_folder=corpus_folder)
         except AbsentCorpusError as error:
             if isinstance(error, MissingFileError) and not preset:
                 raise

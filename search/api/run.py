@@ -337,7 +337,6 @@ def begin(
                 beside,
                 data_dir=data_dir,
                 corpus_folder=corpus_folder,
-                clock=time.time,
                 placed=lambda: placement(execution, beside, time.time(), path=path),
             )
             run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
@@ -424,10 +423,8 @@ def extend(
         by = by.model_copy(update={"points": new, "asked_by": user()})
     else:
         check_untried(more, [trial.point for trial in record.trials.values()])
-    first += [
-        by,
-        *prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, ready=record.corpora),
-    ]
+    corpora = prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, ready=record.corpora)
+    first += [by, *corpora]
     run = Run(folder, execution, None, resuming=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
     return _started(run, lambda: record, path, "extend")
 

@@ -1,6 +1,7 @@
 """Stores in a study's folder, before training, all corpora and vectors that the study's trials may read."""
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -68,15 +69,14 @@ def prepared(
     *,
     data_dir: Path | None,
     corpus_folder: Path,
-    clock: Callable[[], float],
     ready: Mapping[str, CorpusPrepared] = MappingProxyType({}),
 ) -> list[CorpusPrepared]:
     """Store every corpus of the study with its pretrained vectors, and return the events that record this.
 
     The event of the base's corpus comes first. ``data_dir``: the folder of the named corpora. ``corpus_folder``: the
-    folder at which relative paths of the user's corpora and of vectors start. ``clock``: returns the time in Unix
-    seconds. ``ready``: the events of corpora that are stored already, by the identity of the corpus's config. Such a
-    corpus gets a new event only if further vectors were stored for it.
+    folder at which relative paths of the user's corpora and of vectors start. ``ready``: the events of corpora that are
+    stored already, by the identity of the corpus's config. Such a corpus gets a new event only if further vectors were
+    stored for it.
 
     Raises UserError if a file cannot be read, or if corpora have different measures. Raises UserError if a network's
     vectors of words, or of tokens, have neither the size of the vectors in the file nor size 0. Raises UserError also
@@ -113,7 +113,7 @@ def prepared(
         health = health_of(stored) if before is None else before.health
         events.append(
             CorpusPrepared(
-                time=clock(),
+                time=time.time(),
                 corpus=identity(needed.corpus),
                 fingerprint=stored.fingerprint,
                 store=path.name,

@@ -23,7 +23,7 @@ def count(kept: Kept, data_dir: Path | None = None) -> str:
     with TemporaryDirectory() as folder:
         path = kept.restored(Path(folder) / "study")
         record, study = read_study(path), StudyFolder(path)
-        for corpus in prepared(record.study, study, data_dir=data_dir, corpus_folder=path, clock=lambda: 0.0):
+        for corpus in prepared(record.study, study, data_dir=data_dir, corpus_folder=path):
             assert corpus.fingerprint == record.corpora[corpus.corpus].fingerprint, "it is the corpus that was read"
             record.corpora[corpus.corpus] = corpus
         meter, sizes = TrainingMeter(record, study, "cpu"), {}

@@ -28,7 +28,7 @@ def opened(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
     study = StudyFolder(file.parent / "runs")
     config, corpora = load_study(file, overrides=overrides)
     with new_folder(study.path) as beside:
-        open_study(config, beside, data_dir=None, corpus_folder=corpora, clock=time.time)
+        open_study(config, beside, data_dir=None, corpus_folder=corpora)
     return study
 
 

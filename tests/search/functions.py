@@ -47,7 +47,7 @@ def open_function(
     """Create a study's folder, with a ledger that begins the study."""
     config, corpora = load_study(study, function=source_of(function, direction), **options)
     folder = StudyFolder(path)
-    open_study(config, folder, data_dir=None, corpus_folder=corpora, clock=lambda: 1.0)
+    open_study(config, folder, data_dir=None, corpus_folder=corpora)
     return folder
 
 

@@ -132,7 +132,7 @@ def left(address: str) -> int:
 
 def main(folder: Path, address: str, trials: int, *options: str) -> dict[str, Any]:
     study = StudyFolder(folder)
-    open_study(sleeping_study(trials, 0), study, data_dir=None, corpus_folder=folder, clock=time.time)
+    open_study(sleeping_study(trials, 0), study, data_dir=None, corpus_folder=folder)
     (folder / SECONDS).write_text("3600" if "interrupted" not in options else "0.1")
     if "untold" in options:
         autoscaler.psutil = SimpleNamespace(process_iter=lambda *_: iter(()))  # type: ignore[assignment]

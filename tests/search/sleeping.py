@@ -44,7 +44,7 @@ class SleepingWorker(ToyWorker):
 
 def main(folder: Path, address: str, trials: int, seconds: float, retries: int, uri: str = "") -> None:
     opened = StudyFolder(folder)
-    open_study(sleeping_study(trials, retries), opened, data_dir=None, corpus_folder=folder, clock=time.time)
+    open_study(sleeping_study(trials, retries), opened, data_dir=None, corpus_folder=folder)
     (folder / SECONDS).write_text(str(seconds))
     engine = RayEngine(SleepingWorker, address=address, gpus_per_trial=0)
     with Ledger(opened.ledger) as ledger:

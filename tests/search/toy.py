@@ -104,7 +104,7 @@ def open_toy(path: Path, study: StudyConfig, fingerprint: str = "f" * 16, health
         baseline_test=0.25,
         health=health,
     )
-    warm = warm_starts(study, earlier_studies(study, path.parent), [prepared], lambda: 1.0)
+    warm = warm_starts(study, earlier_studies(study, path.parent), [prepared], 1.0)
     with Ledger(folder.ledger) as ledger:
         ledger.append(opened, prepared, *warm)
     return folder

@@ -3,7 +3,7 @@ among the new study's first events. ``summary`` and ``tried_first`` describe the
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -43,7 +43,7 @@ def warm_starts(
     study: StudyConfig,
     earlier: Mapping[str, StudyRecord],
     corpora: Sequence[CorpusPrepared],
-    clock: Callable[[], float],
+    time: float,
 ) -> list[WarmStarted | Suggested]:
     """Create the events with the trials from which the proposer learns, and with the trials that are tried first.
 
@@ -55,7 +55,7 @@ def warm_starts(
     there are only tried first (``suggestions``).
 
     ``earlier``: the records of the earlier studies, by folder. ``corpora``: the new study's prepared corpora.
-    ``clock``: returns the time in Unix seconds. Raises UserError for an earlier study of which no trial counts. Raises
+    ``time``: the time of the events. Raises UserError for an earlier study of which no trial counts. Raises
     UserError also for trials on another corpus if the proposer is one of ``FIXED_DESIGNS``, which try no other points.
     """
     reading = TrialFinder(study, corpora)
@@ -72,10 +72,10 @@ def warm_starts(
         observed = tuple(each for each in found.observed if counting[_content(each)] is each)
         known = len(found.observed) - len(observed)
         left_out = dict(found.left_out) | ({"known from another study": known} if known else {})
-        events.append(WarmStarted(time=clock(), study=path, observed=observed, left_out=left_out))
+        events.append(WarmStarted(time=time, study=path, observed=observed, left_out=left_out))
     elsewhere = {path: found for path, found in read.items() if found.elsewhere}
     if elsewhere:
-        events.append(_suggested(study, reading.translation.space.base_point(), elsewhere, clock()))
+        events.append(_suggested(study, reading.translation.space.base_point(), elsewhere, time))
     return events
 
 

@@ -41,7 +41,7 @@ def meter(tmp_path_factory: pytest.TempPathFactory) -> Made:
     def made(name: str, *overrides: str, seeds: int = 2) -> tuple[StudyConfig, TrainingMeter]:
         study, _ = load_study(name, overrides=[*SMALL, *overrides], seeds=seeds)
         folder = StudyFolder(tmp_path_factory.mktemp("plan"))
-        open_study(study, folder, data_dir=None, corpus_folder=Path(), clock=lambda: 0.0)
+        open_study(study, folder, data_dir=None, corpus_folder=Path())
         return study, TrainingMeter(read_study(folder.path), folder, "cpu")
 
     return made

@@ -25,7 +25,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = study.space.base.model_copy(update={"data": study.space.base.data.model_copy(update={"corpus": corpus})})
     study = study.model_copy(update={"space": study.space.model_copy(update={"base": base})})
     path = tmp_path_factory.mktemp("preflight") / "study"
-    open_study(study, StudyFolder(path), data_dir=None, corpus_folder=path, clock=lambda: 1.0)
+    open_study(study, StudyFolder(path), data_dir=None, corpus_folder=path)
     return path
 
 
