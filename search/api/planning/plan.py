@@ -20,6 +20,7 @@ from skipstack.search.strategy.proposers.config import WALKS, ListedConfig
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.study_size import study_size
 from skipstack.spaces.counting import SpaceCount, count
 from skipstack.spaces.one_network import OneNetwork, one_networks
 from skipstack.spaces.space import Point, Space
@@ -158,7 +159,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
     """Plan a study without its corpus: count its points, trials and epochs. Random draws use the study's seed."""
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
-    trials = _trials(study.search, space, counted)
+    trials = _trials(study, space, counted)
     subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
     return Plan(
         study=study,
@@ -220,12 +221,13 @@ def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
     return stdev(drawn) * sqrt(rest / len(drawn))
 
 
-def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
+def _trials(study: StudyConfig, space: Space, counted: SpaceCount) -> int:
     """The number of trials that the study runs: as many as asked for, or fewer if the space or the study's list has
     fewer points to propose.
     """
+    search = study.search
     if isinstance(search.proposer, ListedConfig):
-        return min(search.trials, search.proposer.most)
+        return study_size(study, space)
     if search.proposer.kind == "one_at_a_time":
         return sum(1 for _ in islice(space.one_at_a_time(), search.trials))
     ends = counted.allowed if space.finite else None
