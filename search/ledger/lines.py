@@ -114,13 +114,7 @@ def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
     """Write a compacted file atomically and durably. Raises OSError if reading it back does not give the same lines."""
     with atomic_file(path, fsync=True) as temporary:
         temporary.write_bytes(compacted(lines()))
-        if not _same(_compacted_lines(temporary), lines()):
+        given = (line.payload for line in lines())
+        read = (line.payload for line in _compacted_lines(temporary))
+        if any(one != other for one, other in zip_longest(given, read)):
             raise OSError(f"{temporary}: does not read as it was written")
-
-
-def _same(lines: Iterable[Line], others: Iterable[Line]) -> bool:
-    """Whether both iterables hold the same payloads in the same order."""
-    return all(
-        one is not None and other is not None and one.payload == other.payload
-        for one, other in zip_longest(lines, others)
-    )

@@ -88,7 +88,8 @@ def read_study(path: Path) -> StudyRecord:
     """Read the record of the study in the folder ``path``. Raises UserError if it is damaged or does not exist."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     try:
-        record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())
+        columns = ledger.whole(lambda: columnar_record(ledger.lines()) if is_long(ledger) else None)
+        record = columns or StudyRecord.of(ledger.read())
     except WrongEventError as error:
         raise UserError(f"{ledger.folder}: {error}") from None
     if record.opened is None:
@@ -120,11 +121,6 @@ def _resume(path: Path) -> str:
 def is_long(ledger: Ledger) -> bool:
     """Whether the ledger is large enough to be read as columns. Call this only within ``Ledger.whole``."""
     return sum(file.stat().st_size for file in ledger.files()) >= LONG
-
-
-def _long(ledger: Ledger) -> StudyRecord | None:
-    """Read the record of a long ledger as columns; None if the ledger is short, or must be read event by event."""
-    return columnar_record(ledger.lines()) if is_long(ledger) else None
 
 
 def empty_ledger(path: Path) -> UserError:
