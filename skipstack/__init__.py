@@ -16,6 +16,7 @@ raises a ``UserError``, a ValueError with a message of one line.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
@@ -257,9 +258,7 @@ def begin(
     trial continues. The other arguments are those of ``search``. Raises UserError for a mistake in any of these.
     """
     _check(locals(), but=("direction", "trials", "seeds"))
-    from dataclasses import fields
-
-    from skipstack.search.api.own_loop import OwnLoop, OwnLoopExecution
+    from skipstack.search.api.own_loop import OwnLoop, OwnLoopEngine
     from skipstack.search.api.run import begin as begun
     from skipstack.search.api.run import resume as ready
     from skipstack.search.execution.driver.functions import asked, check_function_given, source_of
@@ -270,8 +269,7 @@ def begin(
     overrides = _settings(settings, name, replicates, objectives)
     before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
     options: GivenOptions = {"engine": "serial", "tracking_uri": tracking_uri, "progress": progress}
-    usual = _execution(options, asked, before)
-    where = OwnLoopExecution(**{each.name: getattr(usual, each.name) for each in fields(usual)})
+    where = replace(_execution(options, asked, before), own_engine=OwnLoopEngine)
     if before is not None:
         _check_folder(before, scale, out)
         check_function_given(StudyFolder(before), asked)
@@ -674,7 +672,6 @@ def _execution(
 
     Raises UserError for an option that this function does not have.
     """
-    from dataclasses import replace
     from logging import getLogger
 
     from skipstack.data.basis.saying import tried

@@ -75,7 +75,7 @@ class Execution(RunOptions):
     of the study's events (``Watch``). ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle and no
     trial can start, such as during the last trials. If no CPU was idle, it is called after the last trial, before the
     engine closes. ``compare``: whether all events are compared with MLflow's store, even if the store is marked as
-    complete.
+    complete. ``own_engine``: creates the engine of a study for the user's own training loop; None for other studies.
 
     Raises UserError for a value that is not allowed, and if Ray or MLflow is needed but not installed.
     """
@@ -86,6 +86,7 @@ class Execution(RunOptions):
     watch: Watch = unwatched
     meanwhile: Callable[[], None] = unoccupied
     compare: bool = False
+    own_engine: Callable[[TrackedRuns], Engine] | None = None
 
     def __post_init__(self) -> None:
         RunOptions.__post_init__(self)
@@ -108,6 +109,8 @@ class Execution(RunOptions):
         """Start the engine that trains networks or calls the user's function. Raises UserError if it cannot start.
         ``runs``: the MLflow runs that a function may write to.
         """
+        if self.own_engine is not None:
+            return self.own_engine(runs)
         function, on_ray, trials = self.function, self.engine == "ray", self.trials_per_program
         if function is None or on_ray:
             check_addresses(self.engine)

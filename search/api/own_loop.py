@@ -6,20 +6,17 @@ The study runs in a thread, with an engine that trains nothing and lends the stu
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Condition, RLock, Thread
 from types import TracebackType
-from typing import Any, Final, Self, final
+from typing import Final, Self, final
 
 from skipstack.data.basis.errors import UserError, one_line, unknown
-from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import Engine
 from skipstack.search.execution.driver.faults import Fault, StudyInterruptedError
-from skipstack.search.execution.driver.functions import asked
 from skipstack.search.execution.workers.call_models import CallModels
 from skipstack.search.execution.workers.function_worker import joined
 from skipstack.search.execution.workers.reporting import (
@@ -29,7 +26,6 @@ from skipstack.search.execution.workers.reporting import (
     TrackedRun,
     TrackedRuns,
     Values,
-    no_run,
 )
 from skipstack.search.study.task import TrialTask
 from skipstack.spaces.function import FunctionConfig
@@ -56,7 +52,7 @@ class OwnLoop:
     """
 
     def __init__(self, run: Run, ended: Callable[[], None]) -> None:
-        assert isinstance(run.engine, _Asked)
+        assert isinstance(run.engine, OwnLoopEngine)
         self.folder: Path = run.folder.path
         self._engine = run.engine
         self._ended = ended
@@ -134,7 +130,7 @@ class AskedTrial:
     number. This number replaces the seed in ``configs`` and in the methods; the config has the seed and the replicate.
     """
 
-    def __init__(self, task: TrialTask, engine: "_Asked") -> None:
+    def __init__(self, task: TrialTask, engine: "OwnLoopEngine") -> None:
         assert isinstance(task.config, FunctionConfig)
         self.number = task.number
         replicates, values = task.replicates, task.config.values
@@ -297,19 +293,8 @@ class AskedTrial:
         return epoch <= self.epoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnLoopExecution(Execution):
-    """The run options of a study for the user's own training loop."""
-
-    function: Any = asked
-
-    def start(self, runs: TrackedRuns = no_run) -> Engine:
-        """Create the engine that lends the driver to the user's loop instead of training trials."""
-        return _Asked(runs)
-
-
 @final
-class _Asked(Engine):
+class OwnLoopEngine(Engine):
     """An engine that lends the driver to the user's loop, and waits until the loop leaves the study."""
 
     words = "trials are trained by your own loop"
