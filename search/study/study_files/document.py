@@ -123,12 +123,12 @@ def presets() -> dict[str, Path]:
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
 
 
-def read_document(path: Path, name: str, scale: str | None = None, base: Raw | None = None) -> Document:
+def read_document(path: Path, name: str, scale: str | None = None, *, of_function: bool = False) -> Document:
     """Read the file at ``path``, and merge it over the preset that it extends.
 
     ``name``: the name of the file in errors. ``scale``: the scale at which the file and the preset are read, if they
-    have it. ``base``: the base for a file that extends nothing; None means the default network. With a ``base``, a file
-    cannot extend a preset, since presets train networks.
+    have it. ``of_function``: whether trials call a function. A file that extends nothing has the default network as its
+    base, or an empty base for a function. A study of a function cannot extend a preset, since presets train networks.
 
     Raises UserError for a file that cannot be read, is not YAML, or does not fit ``FileContent``, and for an unknown
     preset.
@@ -141,7 +141,8 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)
-    return document(data, ValueSource(name, {_of_today(path): line for path, line in lines.items()}), scale, base)
+    source = ValueSource(name, {_of_today(path): line for path, line in lines.items()})
+    return document(data, source, scale, of_function=of_function)
 
 
 def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
@@ -152,11 +153,11 @@ def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
     )
 
 
-def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw | None = None) -> Document:
+def document(data: Any, source: ValueSource, scale: str | None = None, *, of_function: bool = False) -> Document:
     """Merge the ``data`` of a study file over the preset that it extends.
 
-    ``source``, ``scale``, ``base``: as for ``read_document``. Raises UserError as ``read_document`` does, and for data
-    without any key, which would otherwise be the study with all defaults.
+    ``source``: the source of ``data``. ``scale``, ``of_function``: as for ``read_document``. Raises UserError as
+    ``read_document`` does, and for data without any key, which would otherwise be the study with all defaults.
     """
     if data is None or data == {}:
         got = "an empty mapping" if data is not None else "null" if source.lines else "an empty file"
@@ -167,7 +168,7 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
     except ValidationError as error:
         _check_nesting(place(error, FileContent), data, source)
         raise UserError(explain(error, FileContent, lines=source.lines, file=source.name)) from None
-    extended = _extended(file.extends, source, scale, base)
+    extended = _extended(file.extends, source, scale, of_function=of_function)
     raw: Raw = {**_over(extended.raw, file, source), "name": file.name}
     if file.about is not None:
         raw = {**raw, "about": file.about}
@@ -186,21 +187,20 @@ def _check_nesting(path: Sequence[str | int], data: Any, source: ValueSource) ->
         raise source.error(path, f"axes: got {path[2]} within {path[1]} (allowed: dotted paths, as in {field}: ...)")
 
 
-def _extended(name: str | None, source: ValueSource, scale: str | None, base: Raw | None) -> Document:
+def _extended(name: str | None, source: ValueSource, scale: str | None, *, of_function: bool) -> Document:
     if name is None:
-        own = TrialConfig().model_dump(mode="json") if base is None else base
         search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # the default of seeds is 1 with replicates
         nothing = {
             "name": None,
             "about": "",
-            "base": own,
+            "base": {} if of_function else TrialConfig().model_dump(mode="json"),
             "axes": {},
             "constraints": (),
             "search": search,
             "changed": {},
         }
         return Document(source, nothing, ())
-    if base is not None:
+    if of_function:
         raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
     if name not in presets():
         raise source.error(["extends"], unknown("preset", name, presets()))

@@ -100,16 +100,15 @@ def load_study(
 
     Raises UserError for the first mistake, with its file and line or its option.
     """
-    nothing = None if function is None else dict[str, Any]()
     if isinstance(given, Mapping):
         name = MAPPING if function is None else function.name
-        corpora, file = Path.cwd(), document(given, ValueSource(MAPPING), scale, nothing)
+        corpora, file = Path.cwd(), document(given, ValueSource(MAPPING), scale, of_function=function is not None)
     else:
         path, preset = find_study(given)
         if preset and function is not None:
             raise UserError(f"{preset}: a preset trains networks (allowed for a function: a space of its arguments)")
         name, corpora = preset or path.stem, Path.cwd() if preset else path.resolve().parent
-        file = read_document(path, str(given), scale, nothing)
+        file = read_document(path, str(given), scale, of_function=function is not None)
     if scale is not None and scale not in file.scales:
         none = f"{file.source.name} has no scales (allowed: to leave it out)"
         raise UserError(f"--scale: {unknown('scale', scale, file.scales) if file.scales else none}")
