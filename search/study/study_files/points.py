@@ -11,7 +11,8 @@ from skipstack.data.basis.ordinary_files import content
 from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 
-ALLOWED = "AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01', or a YAML file with a mapping or a list of them"
+TYPED = "AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01'"
+ALLOWED = f"{TYPED}, or a YAML file with a mapping or a list of them"
 
 
 def given_points(text: str) -> Sequence[dict[str, Json]]:
@@ -34,7 +35,7 @@ def typed_point(text: str, where: str) -> dict[str, Json]:
     point: dict[str, Json] = {}
     for name, equals, value in (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text)):
         if not equals or not name.strip():
-            raise UserError(f"{where}: got no value (allowed: AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01')")
+            raise UserError(f"{where}: got no value (allowed: {TYPED})")
         if name.strip() in point:
             raise UserError(f"{where}: {name.strip()} is given twice (allowed: once)")
         point[name.strip()] = read_yaml(value, where)[0]
