@@ -34,7 +34,7 @@ from skipstack.search.publishing.tracking.names import renamed
 from skipstack.search.publishing.tracking.private_store import complete, note_complete
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.runs import experiment_of, given_names, study_id
-from skipstack.search.publishing.tracking.stores import chosen_store, experiment, from_anywhere, is_folder, sqlite_uri
+from skipstack.search.publishing.tracking.stores import chosen_store, from_anywhere, is_folder, sqlite_uri
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from skipstack.search.publishing.tracking.trial_runs import TrialRuns
 from skipstack.search.publishing.tracking.views import address, names, title
@@ -157,8 +157,8 @@ class Execution(RunOptions):
 
     def tracked(self, folder: StudyFolder, opened: StudyOpened) -> TrackedRuns:
         """The MLflow runs for the user's function. ``opened``: the first event of the study in ``folder``."""
-        named = experiment(experiment_of(StudyRecord.of([opened]).study))
-        return TrialRuns(from_anywhere(self.runs(folder)), named, study_id(opened), folder.ablation)
+        experiment = experiment_of(StudyRecord.of([opened]).study)
+        return TrialRuns(from_anywhere(self.runs(folder)), experiment, study_id(opened), folder.ablation)
 
     def track(self, tracker: TrackingProcess, folder: StudyFolder) -> None:
         """Make ``tracker`` write the study's events to MLflow: missing past events, and all future events."""
@@ -174,9 +174,9 @@ class Execution(RunOptions):
         True. Returns the addresses of views of the study in a browser, by name (``trials``, ``charts``, ``ablation
         1``). Empty if the addresses are not known. Ends the process of ``tracker``.
         """
-        own, named = study_id(record.first_event), experiment(experiment_of(record.study))
-        shown = None if self.compare else tracker.published(named, own, made_of(record.events))
-        shown = shown or tracker.publish(named, own, made())
+        own, experiment = study_id(record.first_event), experiment_of(record.study)
+        shown = None if self.compare else tracker.published(experiment, own, made_of(record.events))
+        shown = shown or tracker.publish(experiment, own, made())
         tracker.end()
         if shown.missing is not None:
             self.warn(
@@ -207,9 +207,9 @@ class Execution(RunOptions):
 
     def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
         """Register the model in ``bundle`` in MLflow as ``name``; return its version. Raises UserError on failure."""
-        named = experiment(experiment_of(record.study))
+        experiment = experiment_of(record.study)
         with TrackingProcess() as process:
-            return process.register(self.runs(folder), named, study_id(record.first_event), bundle, name)
+            return process.register(self.runs(folder), experiment, study_id(record.first_event), bundle, name)
 
 
 def cluster(address: str | None) -> str | None:

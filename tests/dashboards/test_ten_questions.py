@@ -101,6 +101,6 @@ def test_the_view_of_the_rows_has_gain_interval_change_and_reference(folder: Pat
         assert (metrics["gain"], metrics["gain_low"], metrics["gain_high"]) == (row.gain.value, *(row.corrected or ()))
         assert (metrics["gain_low"] > 0 or metrics["gain_high"] < 0) == row.marked
         assert (tags["skipstack.change"], tags["skipstack.over"]) == (row.label, row.over)
-    (view,) = (text for name, text in views(runs.record, runs.ablations, "0" * 16, 0).items() if "ablation" in name)
+    (view,) = (text for name, text in views(runs.record, "0" * 16).items() if "ablation" in name)
     for column in ("metrics.`gain`", "metrics.`gain_low`", "tags.`skipstack.change`", "tags.`skipstack.over`"):
         assert column in view

@@ -21,8 +21,8 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.entry import STUDY, is_whole
 from skipstack.search.publishing.tracking.private_store import lay_tables, unflushed_sqlite
 from skipstack.search.publishing.tracking.retry_loop import RetryLoop
-from skipstack.search.publishing.tracking.runs import ExpectedRuns
-from skipstack.search.publishing.tracking.stores import artifacts_beside, database_file, experiment, is_folder
+from skipstack.search.publishing.tracking.runs import ExpectedRuns, experiment_of
+from skipstack.search.publishing.tracking.stores import artifacts_beside, database_file, is_folder
 from skipstack.search.publishing.tracking.views import views
 from skipstack.search.publishing.tracking.writer import Writer
 from skipstack.search.study.record.folder import StudyFolder
@@ -157,8 +157,8 @@ class Recorder:
         if self._writer is None:
             if self._database is not None:
                 lay_tables(self._database)
-            named = experiment(self._runs.experiment)
-            self._writer = Writer(self._uri, named, self._runs.study_id, self._artifacts, self._folder)
+            experiment = experiment_of(self._runs.record.study)
+            self._writer = Writer(self._uri, experiment, self._runs.study_id, self._artifacts, self._folder)
             self._loop.progressed()
         return self._writer
 
@@ -168,9 +168,8 @@ class Recorder:
         """
         pending, writer, record = self._runs.pending, self._connected(), self._runs.record
         writer.recall()
-        if record.opened is not None and any(is_whole(key) for key in pending):
-            began = round(1000 * record.opened.time)
-            writer.show(views(record, self._runs.ablations, self._runs.study_id, began))
+        if any(is_whole(key) for key in pending):
+            writer.show(views(record, self._runs.study_id))
         for entry in pending.values():
             entry.fit()
         writer.leave_out(pending)

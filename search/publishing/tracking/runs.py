@@ -15,6 +15,7 @@ values of axes are parameters that begin with ``axis.``.
 """
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from skipstack.data.basis.counted import counted
@@ -61,6 +62,7 @@ from skipstack.search.publishing.tracking.entry import (
     system_metrics,
 )
 from skipstack.search.publishing.tracking.names import LONGEST, LONGEST_NAME, stored_name, stored_value
+from skipstack.search.publishing.tracking.stores import EXPERIMENT
 from skipstack.search.statistics.descriptive import mean
 from skipstack.search.strategy.schedulers.build import options_of
 from skipstack.search.study.config import SearchConfig, StudyConfig
@@ -82,7 +84,7 @@ class ExpectedRuns:
         self._between = between
         self._ablation = number
         self._ablations: dict[int, ExpectedRuns] = {}
-        self.record = StudyRecord()
+        self.record: StudyRecord = StudyRecord() if of is None or number is None else of.record.ablations[number]
         self.pending: dict[RunKey, Entry] = {} if of is None else of.pending
         self.study_id: str = "" if of is None else of.study_id
         self._code_version = ""
@@ -92,28 +94,21 @@ class ExpectedRuns:
         self._further: dict[int, list[RowComparison]] = {}
         self._best: TrialRecord | None = None
 
-    @property
-    def experiment(self) -> str:
-        """The name of the MLflow experiment for the study's runs, unless the environment names another."""
-        return experiment_of(self.record.study)
-
-    @property
-    def ablations(self) -> "dict[int, StudyRecord]":
-        """The records of the study's ablations, by number."""
-        return {number: own.record for number, own in self._ablations.items()}
-
     def apply(self, event: Event) -> None:
         """Add the next event of the ledger to the entries."""
-        if isinstance(event, Ablated):
-            self._ablations.setdefault(
-                event.ablation, ExpectedRuns(self._between, of=self, number=event.ablation)
-            ).apply(event.event)
-            return
         if isinstance(event, Renamed):
             self._titles.append(self.record.study.title)
         self.record.apply(event)
+        self._add(event)
+
+    def _add(self, event: Event) -> None:
+        """Add an event that the record has to the entries."""
         time = _milliseconds(event.time)
         match event:
+            case Ablated(ablation=number):
+                if number not in self._ablations:
+                    self._ablations[number] = ExpectedRuns(self._between, of=self, number=number)
+                self._ablations[number]._add(event.event)
             case StudyOpened():
                 self._open(event)
             case AblationPlanned(corpora=(_, *_) as corpora):
@@ -396,10 +391,10 @@ def _row_tags(row: RowComparison) -> dict[str, str]:
 
 
 def experiment_of(study: StudyConfig) -> str:
-    """Return the name of the MLflow experiment for a study's runs, unless the environment names another. Studies of the
-    same name share an experiment.
+    """Return the name of the MLflow experiment for a study's runs. The environment may name it. Otherwise it is that of
+    the study, so studies of the same name share an experiment.
     """
-    return stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
+    return os.environ.get(EXPERIMENT) or stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
 
 
 def study_id(opened: StudyOpened) -> str:

@@ -47,11 +47,6 @@ def chosen_store(option: str | None) -> str | None:
     return None
 
 
-def experiment(own: str) -> str:
-    """Return the name of the experiment from the environment, or ``own`` if the environment has none."""
-    return os.environ.get(EXPERIMENT) or own
-
-
 def is_folder(uri: str) -> bool:
     """Whether the store keeps its runs as files in a folder."""
     return _kind(uri) in ("", "file")

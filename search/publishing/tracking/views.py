@@ -48,16 +48,12 @@ OURS: Final = "skipstack"
 """The id of the section of the experiment's page with skipstack's charts, above the charts that MLflow creates."""
 
 
-def views(record: StudyRecord, ablations: Mapping[int, StudyRecord], study_id: str, time: int) -> dict[str, str]:
-    """Return the views of a study, by the names of their tags.
-
-    ``record``: the record of the search. ``ablations``: the records of its ablations, by number. ``study_id``: the id
-    of the study. ``time``: the beginning of the study in Unix milliseconds.
-    """
-    kept = {}
-    for name in names(ablations):
-        own = ablations[name] if isinstance(name, int) else record
-        kept[f"{SAVED}{_key(study_id, name)}"] = _fitting(own, record.study.name, name, study_id, time)
+def views(record: StudyRecord, study_id: str) -> dict[str, str]:
+    """Return the views of the study with the id ``study_id``, by the names of their tags."""
+    kept, began = {}, round(1000 * record.first_event.time)
+    for name in names(record.ablations):
+        own = record.ablations[name] if isinstance(name, int) else record
+        kept[f"{SAVED}{_key(study_id, name)}"] = _fitting(own, record.study.name, name, study_id, began)
     return kept
 
 

@@ -14,16 +14,16 @@ import skipstack
 from skipstack.dashboards.commands.next_steps import to_look_at
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.options import Execution
+from skipstack.search.publishing.tracking.runs import experiment_of
 from skipstack.search.publishing.tracking.stores import (
     chosen_store,
     database_file,
-    experiment,
     from_anywhere,
     sqlite_uri,
 )
 from tests.command_line import refusal, typed
 from tests.search.publishing.tracking.here import Recording
-from tests.search.publishing.tracking.studies import history
+from tests.search.publishing.tracking.studies import STUDY, history
 
 
 @pytest.fixture
@@ -86,10 +86,10 @@ def test_a_database_whose_python_module_is_missing_is_refused_before_anything_is
 
 
 def test_the_environment_counts_and_an_option_wins_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (chosen_store(None), experiment("skipstack/toy")) == (None, "skipstack/toy")
+    assert (chosen_store(None), experiment_of(STUDY)) == (None, f"skipstack/{STUDY.name}")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://everywhere")
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "ours")
-    assert (Execution().store, experiment("skipstack/toy")) == ("https://everywhere", "ours")
+    assert (Execution().store, experiment_of(STUDY)) == ("https://everywhere", "ours")
     assert Execution(tracking_uri="https://here").store == "https://here"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "htp://everywhere")
     with pytest.raises(UserError, match="MLFLOW_TRACKING_URI: unknown kind of store 'htp'"):

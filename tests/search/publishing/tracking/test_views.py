@@ -19,7 +19,8 @@ OWN = "0123456789abcdef"
 
 def states(record: StudyRecord, *ablations: int) -> dict[str, Any]:
     """By key of the view."""
-    kept = views(record, dict.fromkeys(ablations, record), OWN, 1000)
+    record.ablations = dict.fromkeys(ablations, record)
+    kept = views(record, OWN)
     return {tag.removeprefix(SAVED): json.loads(json.loads(text)["state"]) for tag, text in kept.items()}
 
 
