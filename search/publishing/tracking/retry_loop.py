@@ -1,8 +1,12 @@
 """The loop of a process that writes into a store: repeats a function (the work), with longer pauses after failures."""
 
+import math
+import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Final
 
+from skipstack.data.basis.child_process import Link
 from skipstack.data.basis.errors import one_line
 
 POLL: Final = 0.25
@@ -20,31 +24,44 @@ LAST_PAUSE: Final = 4.0
 ATTEMPTS: Final = 5
 """Once the owner waits, the work is given up after this many successive failures without progress."""
 
+TELL_EVERY: Final = 1.0
+"""The minimum seconds between two progress messages. This limits their number while the owner does not read."""
 
-class WorkOwner(Protocol):
-    """The owner of the work. It is told of progress and failures, and may wait for the end of the work."""
+END: Final = "the study is over"
+"""The owner's message to the process that no further events follow. The owner then waits for the end of the work."""
 
-    def waits(self, seconds: float) -> bool:
-        """Sleep for ``seconds``, or until the owner waits for the end. Returns whether the owner waits."""
 
-    def progressed(self) -> None:
-        """Note that the work made progress."""
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """A message to the owner: the work made progress, so that waiting longer makes sense."""
 
-    def failed(self, trouble: str) -> None:
-        """Note that a call of the work failed. ``trouble``: the reason in one line."""
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A message to the owner: the work failed, and will be repeated. ``trouble``: the reason in one line."""
+
+    trouble: str
 
 
 class RetryLoop:
-    """Calls a function (the work) repeatedly. The loop ends when a call succeeds while the owner waits for the end."""
+    """Calls a function (the work) repeatedly. The loop ends when a call succeeds while the owner waits for the end.
 
-    def __init__(self, owner: WorkOwner) -> None:
-        self._owner = owner
+    ``link``: the link to the owner. Once the owner waits, progress and failures are sent to it. ``closing``: whether
+    the owner waits from the beginning; otherwise it does after the message ``END``.
+    """
+
+    def __init__(self, link: Link, *, closing: bool = False) -> None:
+        self._link = link
+        self._closing = closing
         self._progress = False
+        self._told = -math.inf
 
     def progressed(self) -> None:
         """Tell the owner of progress, and reset the count of failures. The work calls this."""
         self._progress = True
-        self._owner.progressed()
+        if self._closing and time.monotonic() > self._told + TELL_EVERY:
+            self._told = time.monotonic()
+            self._link.send(Progressed())
 
     def run(self, work: Callable[[bool], None]) -> str | None:
         """Call ``work`` repeatedly until a call succeeds while the owner waits for the end. The argument of ``work``
@@ -53,9 +70,9 @@ class RetryLoop:
         Returns None, or a line on the last failure if the work was given up.
         """
         failures = 0
-        closing = self._owner.waits(0)
+        self._pause(0)
         while True:
-            self._progress = False
+            self._progress, closing = False, self._closing
             try:
                 work(closing)
                 if closing:
@@ -66,6 +83,14 @@ class RetryLoop:
                 trouble = one_line(error)
                 if closing and failures >= ATTEMPTS:
                     return trouble
-                self._owner.failed(trouble)
+                if closing:
+                    self._link.send(Failed(trouble))
             pause = PAUSE * 2 ** min(failures, DOUBLINGS) if failures else POLL
-            closing = self._owner.waits(min(pause, LAST_PAUSE) if closing else pause)
+            self._pause(min(pause, LAST_PAUSE) if closing else pause)
+
+    def _pause(self, seconds: float) -> None:
+        """Sleep for ``seconds``, or until the owner waits for the end."""
+        if self._closing:
+            time.sleep(seconds)
+        elif self._link.poll(seconds):
+            self._closing = self._link.recv() == END

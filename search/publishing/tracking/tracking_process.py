@@ -31,7 +31,7 @@ from skipstack.search.publishing.tracking.publishing import (
     unpublished,
 )
 from skipstack.search.publishing.tracking.recording import Recorder, unrecorded
-from skipstack.search.publishing.tracking.retry_loop import RetryLoop
+from skipstack.search.publishing.tracking.retry_loop import END, Failed, Progressed, RetryLoop
 from skipstack.search.study.record.folder import StudyFolder
 
 SETTINGS: Final = {
@@ -45,12 +45,6 @@ SETTINGS: Final = {
 
 PATIENCE: Final = 120.0
 """The seconds without progress after which the owner stops waiting for a study to be recorded or published."""
-
-TELL_EVERY: Final = 1.0
-"""The minimum seconds between two progress messages. This limits their number while the owner does not read."""
-
-END: Final = "the study is over"
-"""The owner's message to the process that no further events follow."""
 
 Value = TypeVar("Value")
 
@@ -67,18 +61,6 @@ class _Refused:
     """A message to the owner: the work raised UserError with this message."""
 
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Progressed:
-    """A message to the owner: the work made progress, so that waiting longer makes sense."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """A message to the owner: the work failed, and will be repeated. ``trouble``: the reason in one line."""
-
-    trouble: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +195,9 @@ class TrackingProcess:
                     return value
                 case _Refused(why):
                     raise UserError(why)
-                case _Failed(why):
+                case Failed(why):
                     trouble = why
-                case _Progressed():
+                case Progressed():
                     until = time.monotonic() + patience
                 case _Wanted(to):
                     assert best is not None, "only its bundle is asked for"
@@ -243,42 +225,15 @@ def serve(link: Link) -> None:
         link.send(answer)
 
 
-class _Owner:
-    """Stands for the owner in the process's ``RetryLoop``. Once the owner waits for the end, progress and failures are
-    sent to it. ``waits``: whether the owner waits from the beginning.
-    """
-
-    def __init__(self, link: Link, *, waits: bool = False) -> None:
-        self._link = link
-        self._waits = waits
-        self._told = -math.inf
-
-    def waits(self, seconds: float) -> bool:
-        if self._waits:
-            time.sleep(seconds)
-        elif self._link.poll(seconds):
-            self._waits = self._link.recv() == END
-        return self._waits
-
-    def progressed(self) -> None:
-        if self._waits and time.monotonic() > self._told + TELL_EVERY:
-            self._told = time.monotonic()
-            self._link.send(_Progressed())
-
-    def failed(self, trouble: str) -> None:
-        if self._waits:
-            self._link.send(_Failed(trouble))
-
-
 def _record(link: Link, uri: str, folder: Path, private: bool, compare: bool) -> str | None:
-    news, loop = Following(StudyFolder(folder).ledger), RetryLoop(_Owner(link))
+    news, loop = Following(StudyFolder(folder).ledger), RetryLoop(link)
     return Recorder(uri, news.events, loop, folder=folder, private=private, compare=compare).run()
 
 
 def _publish(link: Link, uri: str, experiment: str, study_id: str, publication: Publication) -> PublishingResult:
     best = publication.best
     asked = replace(publication, best=None if best is None else replace(best, write=partial(_want, link)))
-    return publish(uri, experiment, study_id, asked, RetryLoop(_Owner(link, waits=True)))
+    return publish(uri, experiment, study_id, asked, RetryLoop(link, closing=True))
 
 
 def _register(link: Link, uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:

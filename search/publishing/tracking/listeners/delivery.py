@@ -13,6 +13,7 @@ from skipstack.search.ledger.following import Following
 from skipstack.search.publishing.tracking.entry import axis_value
 from skipstack.search.publishing.tracking.listeners.listener import Listener, StudyInfo, TrialInfo
 from skipstack.search.publishing.tracking.listeners.named import made, with_whole_paths
+from skipstack.search.publishing.tracking.retry_loop import END
 from skipstack.search.publishing.tracking.runs import study_id
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
@@ -22,9 +23,6 @@ from skipstack.spaces.subject import Scalar
 
 LOOK_AGAIN: Final = 1.0
 """The seconds between two reads of a growing ledger."""
-
-END: Final = "the study is over"
-"""The owner's message to the process that no further events follow."""
 
 
 class ListenerProcess:

@@ -3,29 +3,15 @@
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
+from multiprocessing import Pipe
 from pathlib import Path
 
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.publishing import Publication, PublishingResult, publish, published
 from skipstack.search.publishing.tracking.recording import Recorder
-from skipstack.search.publishing.tracking.retry_loop import RetryLoop
+from skipstack.search.publishing.tracking.retry_loop import END, RetryLoop
 from skipstack.search.study.record.folder import StudyFolder
-
-
-class Owner:
-    """Who wants the work done, and waits for its end once ``waiting`` is set."""
-
-    def __init__(self) -> None:
-        self.waiting = threading.Event()
-        self._never = threading.Event()
-
-    def waits(self, seconds: float) -> bool:
-        return self._never.wait(seconds) or True if self.waiting.is_set() else self.waiting.wait(seconds)
-
-    def progressed(self) -> None: ...
-
-    def failed(self, trouble: str) -> None: ...
 
 
 class Recording:
@@ -41,9 +27,8 @@ class Recording:
         compare: bool = False,
     ) -> None:
         self._told = deque(past)
-        self._owner = Owner()
-        loop = RetryLoop(self._owner)
-        self._recorder = Recorder(uri, self._news, loop, folder=folder, private=private, compare=compare)
+        self._owner, link = Pipe()
+        self._recorder = Recorder(uri, self._news, RetryLoop(link), folder=folder, private=private, compare=compare)
         self._ended: list[str | None] = []
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
@@ -53,7 +38,7 @@ class Recording:
 
     def close(self) -> str | None:
         """Wait for the end; None, or one line on what is missing, which is all where the thread was killed."""
-        self._owner.waiting.set()
+        self._owner.send(END)
         self._thread.join()
         return self._ended[0] if self._ended else "killed"
 
@@ -81,8 +66,8 @@ class TrackingHere:
         return published(self.uri, experiment, study_id, what)
 
     def publish(self, experiment: str, study_id: str, publication: Publication) -> PublishingResult:
-        owner = Owner()
-        owner.waiting.set()
-        return publish(self.uri, experiment, study_id, publication, RetryLoop(owner))
+        owner, link = Pipe()
+        with owner, link:
+            return publish(self.uri, experiment, study_id, publication, RetryLoop(link, closing=True))
 
     def end(self) -> None: ...
