@@ -38,13 +38,16 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
         raise UserError(f"direction: got {direction!r} (allowed: {', '.join(get_args(Direction))})")
     inner = _inner(function)
     _check_kind(function, inner)
-    _check_call(function)
+    try:
+        reports = takes_report(function)
+    except TypeError as error:
+        raise UserError(f"objective: {error} (allowed: a function of a config, or of a config and a report)") from None
     try:
         source, file = inspect.getsource(inner), Path(inspect.getsourcefile(inner) or "").name
     except (OSError, TypeError):
         source, file = _code(inner), ""
     digest = hashlib.sha256("".join((source, *_bound(function))).encode()).hexdigest()[:16]
-    epochs = EPOCHS if takes_report(function) else 1  # without reports, it returns one score for the whole trial
+    epochs = EPOCHS if reports else 1  # without reports, it returns one score for the whole trial
     return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction], epochs=epochs)
 
 
@@ -178,13 +181,6 @@ def _report_parameter(function: Callable[..., object]) -> str | None:
         return ""
     signature.bind({})
     return None
-
-
-def _check_call(function: Callable[..., object]) -> None:
-    try:
-        takes_report(function)
-    except TypeError as error:
-        raise UserError(f"objective: {error} (allowed: a function of a config, or of a config and a report)") from None
 
 
 def _inner(function: Any) -> Any:
