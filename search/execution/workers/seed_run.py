@@ -2,12 +2,15 @@
 ``advance`` resumes a thread, which suspends itself when the function reports or ends.
 """
 
+import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -27,7 +30,6 @@ from skipstack.search.execution.workers.reporting import (
     TrialOver,
     Values,
 )
-from skipstack.search.execution.workers.threads import warn_of_threads
 from skipstack.search.study.task import TrialTask
 from skipstack.spaces.domains import Json
 
@@ -54,7 +56,7 @@ class SeedRun:
         self.latest: SeedReport | None = None
         """The latest report of the call; at first the report in the restored checkpoint, if any."""
         self.returned = False
-        self._function = function
+        self._function: Callable[..., Any] = function
         self._words = replicates.words(number)
         self._values = Values(values, replicates.arguments(number))
         self.models = CallModels.of(task, number)
@@ -120,26 +122,24 @@ class SeedRun:
         self._theirs.release()
 
     def _tracked_call(self) -> None:
-        """Call the function, and end the MLflow runs that it has begun."""
+        """Call the function, and end the MLflow runs that it has begun. If it has made no report, its return value
+        counts as its report.
+        """
         try:
-            self._call(self._function)
+            by_position, by_name = arguments(self._function, self._values, self._report)
+            returned = self._function(*by_position, **by_name)
+            if returned is not None and not self._report.epoch:
+                self._report.returned(returned)
         except BaseException as error:
             self._tracked.returned(failed=isinstance(error, Exception))
             raise
         self._tracked.returned()
 
-    def _call(self, function: Callable[..., Any]) -> None:
-        """Call the function. If it has made no report, its return value counts as its report."""
-        by_position, by_name = arguments(function, self._values, self._report)
-        returned = function(*by_position, **by_name)
-        if returned is not None and not self._report.epoch:
-            self._report.returned(returned)
-
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> bool:
         """Store a report, suspend the thread and wait to be resumed, which means that the ledger has the epoch."""
         self._check_goes_on()
         if self._cpus is not None:  # torch's number of threads is set per thread, so this thread checks it
-            warn_of_threads(self._cpus)
+            _warn_of_threads(self._cpus)
         self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
         self._theirs.release()
         self._mine.acquire()
@@ -155,6 +155,22 @@ class SeedRun:
         if checkpoint.report is not None:
             numbers = dict(checkpoint.report)
             self.latest = SeedReport(checkpoint.epoch, numbers.pop(SCORE), numbers, 0.0)
+
+
+def _warn_of_threads(cpus: int) -> None:
+    """Warn if torch uses more threads than the ``cpus`` of a trial, which slows other trials. Does not import torch."""
+    torch = sys.modules.get("torch")
+    if torch is not None and (threads := torch.get_num_threads()) > cpus:
+        _warn_once(threads, cpus)
+
+
+@lru_cache(maxsize=1)
+def _warn_once(threads: int, cpus: int) -> None:
+    warnings.warn(
+        f"torch computes on {threads} threads, and the trial has {cpus} of the CPUs "
+        f"(allowed: torch.set_num_threads({cpus}), or cpus_per_trial={threads})",
+        stacklevel=3,
+    )
 
 
 def _as_ordinary_error(error: BaseException) -> BaseException:

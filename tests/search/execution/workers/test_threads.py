@@ -9,7 +9,7 @@ import torch
 
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.engines.serial import SerialEngine
-from skipstack.search.execution.workers import threads
+from skipstack.search.execution.workers import seed_run
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
 from skipstack.search.execution.workers.reporting import Report
 from skipstack.search.ledger.ledger import Ledger
@@ -20,7 +20,7 @@ from tests.search.functions import Config, open_function
 def first_process() -> Iterator[None]:
     """As in a process that has warned of nothing yet, and with its threads afterwards."""
     before = torch.get_num_threads()
-    threads._warn.cache_clear()
+    seed_run._warn_once.cache_clear()
     yield
     torch.set_num_threads(before)
 
