@@ -10,8 +10,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +46,6 @@ class TrialLog:
     """
 
     def __init__(self, folder: Path, head: str, *, several: bool) -> None:
-        _safe_after_forks()
         self.speaker: str | None = None
         self._folder = folder
         self._head = f"{_now()} {visible(head)}\n".encode(errors="backslashreplace")
@@ -129,7 +128,11 @@ class TrialLog:
             shown = "\n".join(_overwritten(line).rstrip("\r") for line in shown.split("\n"))
         shown = visible(self._redacted(shown))
         start = f"{_now()} {self.speaker}: " if self._several and self.speaker is not None else f"{_now()} "
-        lines = "".join(f"{start}{part}\n" for line in shown.split("\n") for part in _parts(line))
+        lines = "".join(
+            f"{start}{line[place : place + LONGEST]}\n"
+            for line in shown.split("\n")
+            for place in range(0, max(len(line), 1), LONGEST)
+        )
         self._try(partial(self._append, lines.encode(errors="backslashreplace")))
 
     def _redacted(self, text: str) -> str:
@@ -178,23 +181,14 @@ def _overwritten(line: str) -> str:
     return line.rstrip("\r").rpartition("\r")[2] + back
 
 
-def _parts(line: str) -> Iterator[str]:
-    """Yield the line in one or more parts of at most ``LONGEST`` characters."""
-    yield line[:LONGEST]
-    for start in range(LONGEST, len(line), LONGEST):
-        yield line[start : start + LONGEST]
-
-
 def _now() -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
-
-
-@lru_cache(maxsize=1)
-def _safe_after_forks() -> None:
-    os.register_at_fork(after_in_child=_unlocked)
 
 
 def _unlocked() -> None:
     """Replace the lock in a forked process, where no thread would ever release a lock that was held during the fork."""
     global _lock
     _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlocked)
