@@ -13,13 +13,8 @@ from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.ordinary_files import content
 from skipstack.search.publishing.tracking.listeners.listener import Listener, StudyInfo
 
-HERE: Final = __package__
-
-BUILT_IN: Final[Mapping[str, tuple[str, str, str]]] = {
-    "tensorboard": ("tensorboardX", "tensorboard", "TensorBoardListener"),
-    "wandb": ("wandb", "wandb", "WandbListener"),
-}
-"""The built-in listeners by name: the required package, the module in this folder, and the class."""
+BUILT_IN: Final[Mapping[str, str]] = {"tensorboard": "tensorboardX", "wandb": "wandb"}
+"""The package that each built-in listener requires. The name of a listener is that of its module in this folder."""
 
 
 def check(also: Sequence[str]) -> None:
@@ -28,7 +23,7 @@ def check(also: Sequence[str]) -> None:
     """
     for name in also:
         if name in BUILT_IN:
-            package = BUILT_IN[name][0]
+            package = BUILT_IN[name]
             if find_spec(package) is None:
                 raise UserError(f"--also {name}: {package} is not installed (allowed: after `pip install {package}`)")
         elif not name.endswith(".py"):
@@ -58,11 +53,12 @@ def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:
 def made(name: str, study: StudyInfo) -> Listener:
     """Create the listener ``name``. Raises UserError if a user's file does not have exactly one Listener class."""
     if name in BUILT_IN:
-        _, module, own = BUILT_IN[name]
-        kind: type[Listener] = getattr(import_module(f"{HERE}.{module}"), own)
-        return kind(study)
-    known = runpy.run_path(name, run_name=Path(name).stem).values()
-    kinds = [each for each in known if inspect.isclass(each) and issubclass(each, Listener) and each is not Listener]
+        known = vars(import_module(f"{__package__}.{name}"))
+    else:
+        known = runpy.run_path(name, run_name=Path(name).stem)
+    kinds = [
+        each for each in known.values() if inspect.isclass(each) and issubclass(each, Listener) and each is not Listener
+    ]
     if len(kinds) != 1:
         raise UserError(f"{name}: got {len(kinds)} classes of Listener (allowed: one)")
     return kinds[0](study)
