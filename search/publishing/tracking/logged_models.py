@@ -170,7 +170,7 @@ def _among_artifacts(client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: 
     """
     from mlflow.entities import Metric, RunTag
 
-    run = _run_of(runs, bundle) or runs[STUDY]
+    run = runs.get((None, bundle.trial), runs[STUDY])
     run_id, tag, within = run.info.run_id, f"{TAG}/{bundle.name}", f"bundle-{bundle.name.replace('/', '-')}"
     place = f"{run.info.artifact_uri}/{within}"
     card, made = run.data.tags.get(tag), RunTag(f"{tag}/{MADE}", bundle.made_of)
@@ -194,15 +194,10 @@ def _among_artifacts(client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: 
     return StoredModel(place, run_id, card, None)
 
 
-def _run_of(runs: "dict[RunKey, Run]", bundle: BestBundle) -> "Run | None":
-    """Return the run of the bundle's trial. None if the user deleted this run."""
-    return runs.get((None, bundle.trial))
-
-
 def _log(
     client: "MlflowClient", runs: "dict[RunKey, Run]", bundle: BestBundle, study_id: str, folder: Path
 ) -> "LoggedModel":
-    run = _run_of(runs, bundle)
+    run = runs.get((None, bundle.trial))  # None if the user deleted it
     run_id = None if run is None else str(run.info.run_id)
     model = client.create_logged_model(
         runs[STUDY].info.experiment_id,
@@ -241,7 +236,7 @@ def _complete(
     """
     from mlflow.entities import LoggedModelOutput, Metric
 
-    if (known := _run_of(runs, bundle)) is None:
+    if (known := runs.get((None, bundle.trial))) is None:
         return None
     run = client.get_run(known.info.run_id)  # a search by an older server omits outputs
     made = () if run.outputs is None else run.outputs.model_outputs
