@@ -136,7 +136,7 @@ def export(
         from skipstack.spaces.trial import as_network
 
         check_program(as_network(chosen[0].config), torch_export)
-    for path in export_bundles(record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe):
+    for path in export_bundles(record, folder, chosen, to, device, recipe=recipe):
         print(path)
     if torch_export is not None:
         _as_program(record, folder, to, torch_export, device)

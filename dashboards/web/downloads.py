@@ -86,11 +86,12 @@ def report_file(of: Snapshot, form: FileFormat) -> bytes:
 
 def bundle_file(of: Snapshot, number: int) -> bytes:
     """The bundle of a trial that ``skipstack export --trial`` writes, as a .zip. Raises UserError if there is none."""
-    from skipstack.search.publishing.bundles.export import export_bundles
+    from skipstack.search.publishing.bundles.export import chosen_trials, export_bundles
 
+    chosen = chosen_trials(of.record, best=None, trial=number)
     with tempfile.TemporaryDirectory(prefix="skipstack-bundle-") as scratch:
         to = Path(scratch) / "bundle.zip"
-        export_bundles(of.record, StudyFolder(of.path), to, best=None, trial=number, device="cpu")
+        export_bundles(of.record, StudyFolder(of.path), chosen, to, "cpu")
         return to.read_bytes()
 
 

@@ -173,11 +173,9 @@ class Study:
         export_bundles(
             self.record,
             StudyFolder(self.folder),
+            chosen,
             Path(to),
-            best=best,
-            trial=trial,
-            device=device,
-            pareto=pareto,
+            device,
             recipe=Recipe(ensemble=ensemble, retrain=retrain, epochs=epochs),
         )
         return Path(to)

@@ -110,30 +110,27 @@ def code_of_trials(trials: Sequence[TrialRecord]) -> list[CodeFile]:
 def export_bundles(
     record: StudyRecord,
     folder: StudyFolder,
+    trials: Sequence[TrialRecord],
     to: Path,
-    *,
-    best: int | None,
-    trial: int | None,
     device: str,
-    pareto: bool = False,
+    *,
     recipe: Recipe = AS_LEFT,
 ) -> list[Path]:
-    """Export the trials that ``chosen_trials`` selects by ``best``, ``trial`` and ``pareto``, and return the paths of
-    their bundles. If any bundle cannot be written, none is written.
+    """Export ``trials``, as ``chosen_trials`` returns them, and return the paths of their bundles. If any bundle cannot
+    be written, none is written.
 
     ``to``: the path of the bundle; for several trials, the path of the folder for their bundles. ``device``: where to
-    compute. ``recipe``: how to export. Raises UserError as ``chosen_trials`` and ``export_bundle`` do.
+    compute. ``recipe``: how to export. Raises UserError as ``export_bundle`` does.
     """
-    chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
     export = partial(export_bundle, record, folder, device=device, recipe=recipe)
     with refused_where_unwritable(to):
-        if len(chosen) == 1:
-            return [export(chosen[0], to)]
-        names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
-        for each, name in zip(chosen, names, strict=True):
+        if len(trials) == 1:
+            return [export(trials[0], to)]
+        names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(trials, 1)]
+        for each, name in zip(trials, names, strict=True):
             _check_writable(record, folder, each, to / name, recipe)
         with temporary_folder_beside(to) as temporary:
-            for each, name in zip(chosen, names, strict=True):
+            for each, name in zip(trials, names, strict=True):
                 export(each, temporary / name)
             to.mkdir(parents=True, exist_ok=True)
             for name in names:
@@ -189,7 +186,7 @@ def _fill(
     else:
         members = left_by(record, folder, trial, ensemble=recipe.ensemble)
     corpus = members.corpus
-    write_json(to / "config.json", trial.config.model_dump(mode="json"))
+    write_json(to / "config.json", trial.config)
     (to / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
     write_json(to / "tags.json", corpus.stored.tags)
     write_json(to / "provenance.json", _provenance(record, trial, members))

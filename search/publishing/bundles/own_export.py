@@ -67,9 +67,9 @@ def fill_own(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: P
         card="",
         files=model.files,
     )
-    write_json(to / "config.json", config.model_dump(mode="json"))
+    write_json(to / "config.json", config)
     write_json(to / "scores.json", made.scores)
-    write_json(to / "provenance.json", made.provenance.model_dump(mode="json"))
+    write_json(to / "provenance.json", made.provenance)
     write_json(to / "versions.json", made.versions)
     card = own_card(made, record.measure, confirmed_scores(record, config))
     (to / CARD).write_text("\n".join(card), encoding="utf-8")

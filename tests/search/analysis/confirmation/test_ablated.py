@@ -101,14 +101,7 @@ def test_the_card_of_a_function_without_test_scores_has_what_an_ablation_confirm
     with_folds: StudyFolder, tmp_path: Path
 ) -> None:
     record = read_study(with_folds.path)
-    (bundle,) = export_bundles(
-        record,
-        with_folds,
-        tmp_path / "bundle",
-        best=None,
-        trial=None,
-        device="cpu",
-    )
+    (bundle,) = export_bundles(record, with_folds, [record.best], tmp_path / "bundle", "cpu")
     best = record.ranked()[0]
     (again,) = (trial for trial in record.ablations[1].trials.values() if trial.config == best.config)
     card = (bundle / "README.md").read_text()

@@ -249,7 +249,7 @@ def test_an_ensemble_of_one_seed_is_refused(
     study, folder = trained
     monkeypatch.setattr(study.trials[0], "seeds", (0,))
     with pytest.raises(UserError, match=r"--ensemble: trial 0 has one seed \(allowed: a trial of two seeds or more\)"):
-        export_bundles(study, folder, tmp_path / "b", best=2, trial=None, device="cpu", recipe=Recipe(ensemble=True))
+        export_bundles(study, folder, study.ranked(), tmp_path / "b", "cpu", recipe=Recipe(ensemble=True))
     assert not (tmp_path / "b").exists()
 
 
@@ -270,5 +270,5 @@ def test_of_several_bundles_none_is_written_where_weights_are_gone(
     first, last = (trial.number for trial in study.ranked())
     shutil.copytree(folder.trial(first), (copied := StudyFolder(tmp_path / "study")).trial(first))
     with pytest.raises(UserError, match=rf"trial {last}: its weights were not kept \(allowed: trials {first};"):
-        export_bundles(study, copied, tmp_path / "bundles", best=2, trial=None, device="cpu")
+        export_bundles(study, copied, study.ranked(), tmp_path / "bundles", "cpu")
     assert not (tmp_path / "bundles").exists()

@@ -195,14 +195,14 @@ def test_a_function_may_return_its_model(tmp_path: Path) -> None:
 
     folder = open_function(tmp_path / "study", returning, NONE, trials=1, seeds=1)
     record = run_function(folder, returning)
-    [path] = export_bundles(record, folder, tmp_path / "bundle", best=1, trial=None, device="cpu")
+    [path] = export_bundles(record, folder, record.ranked(), tmp_path / "bundle", "cpu")
     assert load_own(path).save(tmp_path / "saved").read_bytes() == b"\0"
 
 
 def test_the_card_says_what_epoch_and_which_other_was_the_best(tmp_path: Path) -> None:
     folder = open_function(tmp_path / "study", giving, NONE, trials=1, seeds=2, epochs=5)
     record = run_function(folder, giving)
-    [path] = export_bundles(record, folder, tmp_path / "bundle", best=1, trial=None, device="cpu")
+    [path] = export_bundles(record, folder, record.ranked(), tmp_path / "bundle", "cpu")
     model = load_own(path)
     assert (model.provenance.call, model.provenance.epoch) == ("seed 0", 2), "5 beside 1 at the best epoch"
     assert "with which no model was given" not in model.card
@@ -212,7 +212,7 @@ def test_where_seeds_race_it_has_the_scores_of_all_of_them(tmp_path: Path) -> No
     race = {**LINE["search"], "scheduler": {"kind": "asha", "resource": "seeds", "grace": 1, "reduction": 2}}
     folder = open_function(tmp_path / "study", pickling, {**LINE, "search": race}, trials=1, seeds=4, epochs=1)
     record = run_function(folder, pickling)
-    [path] = export_bundles(record, folder, tmp_path / "bundle", best=1, trial=None, device="cpu")
+    [path] = export_bundles(record, folder, record.ranked(), tmp_path / "bundle", "cpu")
     model = load_own(path)
     assert (model.provenance.call, model.provenance.epoch, model.provenance.best_epoch) == ("seed 3", 1, 1)
     assert model.scores == {

@@ -196,10 +196,9 @@ def test_an_interruption_leaves_nothing(study: StudyFolder, tmp_path: Path) -> N
         export_bundles(
             record,
             study,
+            [record.best],
             tmp_path / "bundle",
-            best=None,
-            trial=None,
-            device="cpu",
+            "cpu",
             recipe=Recipe(retrain=True, tell=interrupted),
         )
     assert not list(tmp_path.iterdir())
