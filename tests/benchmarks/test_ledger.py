@@ -50,7 +50,8 @@ with Ledger(folder.ledger) as ledger:
     while (task := driver.next()).number < known:
         pass
     seconds, elapsed, memory = time.process_time() - began, time.perf_counter() - since, resident()
-print(json.dumps({"seconds": seconds, "elapsed": elapsed, "loaded": loaded, "memory": memory, "events": driver.past}))
+found = {"seconds": seconds, "elapsed": elapsed, "loaded": loaded, "memory": memory, "events": before.events}
+print(json.dumps(found))
 """
 
 

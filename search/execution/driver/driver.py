@@ -135,11 +135,8 @@ class Driver:
         self._state = StudyState(folder, opened, extensions, space=space, written=ledger.folder)
         for reader in replay_to:
             reader(opened)
-        self.past = 1
-        """Number of events in the ledger when this driver was created, including ``first``."""
         for event in past:
             self._state.apply(event)
-            self.past += 1
             for reader in replay_to:
                 reader(event)
         if first:

@@ -48,7 +48,7 @@ def run(folder: StudyFolder, *first: Event) -> StudyRecord:
     ticks = count(86_400 * (1 + len(Ledger(folder.ledger).read())), 20)
     with Ledger(folder.ledger) as ledger:
         driver = Driver(folder, ledger, device="cpu", clock=lambda: float(next(ticks)), first=first)
-        if driver.past > 2:
+        if driver.record.events > 2:
             driver.resumed("toy")
         run_study(driver, SerialEngine(ToyWorker))
         return driver.record

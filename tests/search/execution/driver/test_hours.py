@@ -112,7 +112,7 @@ def run(folder: StudyFolder, clock: Clock, *first: Event, killed_after: int | No
     clock.now += 86_400
     with Ledger(folder.ledger) as ledger:
         driver = Driver(folder, ledger, device="cpu", clock=clock, first=first)
-        if driver.past > 2:
+        if driver.record.events > 2:
             driver.resumed("toy")
         run_study(driver, SerialEngine(Timed(clock, killed_after)))
         return driver.record
