@@ -51,16 +51,9 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class _Returned:
-    """A message to the owner: the work returned ``value``."""
+    """A message to the owner: the work returned ``value``. If it raised UserError, this error is the message."""
 
     value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """A message to the owner: the work raised UserError with this message."""
-
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +186,8 @@ class TrackingProcess:
             match message:
                 case _Returned(value):
                     return value
-                case _Refused(why):
-                    raise UserError(why)
+                case UserError():
+                    raise message
                 case Failed(why):
                     trouble = why
                 case Progressed():
@@ -216,9 +209,9 @@ def serve(link: Link) -> None:
         stood = beside.exists()
         mlflow.set_tracking_uri(uri)  # older clients read artifacts only from the configured server
         try:
-            answer: _Returned | _Refused = _Returned(work(link, *arguments))
+            answer: _Returned | UserError = _Returned(work(link, *arguments))
         except UserError as error:
-            answer = _Refused(str(error))
+            answer = UserError(str(error))
         if not stood:
             with suppress(OSError):
                 beside.rmdir()  # MLflow 2 makes this folder, empty, for any store in a database
