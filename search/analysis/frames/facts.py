@@ -8,7 +8,7 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ledger.events import CorpusPrepared, Gain, HoursOver
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.record.selection import FIXED_DESIGNS
+from skipstack.search.study.record.selection import is_designed
 from skipstack.search.study.record.study_record import StudyRecord, measure_of
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
@@ -53,11 +53,8 @@ class StudyFacts:
 
     @property
     def fixed(self) -> bool:
-        """Whether the study has planned rows: it has an ablation, or its proposer is one of ``FIXED_DESIGNS`` and no
-        trial is stopped early.
-        """
-        search = self.study.search
-        return self.ablated or (search.stops_nothing and search.proposer.kind in FIXED_DESIGNS)
+        """Whether the study has planned rows: it has an ablation, or its search is a fixed design."""
+        return self.ablated or is_designed(self.study.search)
 
     @property
     def confirms(self) -> bool:

@@ -17,7 +17,7 @@ from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.publishing.tracking.entry import axis_names, of_role
 from skipstack.search.publishing.tracking.names import stored_name
 from skipstack.search.publishing.tracking.stores import has_page
-from skipstack.search.study.record.selection import FIXED_DESIGNS
+from skipstack.search.study.record.selection import is_designed
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.activity import condition
 from skipstack.spaces.trial import CORPUS
@@ -127,7 +127,7 @@ def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[
     """Return the page state for a table of the search's trials. ``axes``: the parameters to show."""
     # MLflow shows metrics first: on a narrow screen each further one pushes the axes out of sight. Beside MLflow's own
     # panels, a screen of 1,280 pixels has room for two columns.
-    designed = _designed(record)
+    designed = is_designed(record.study.search)  # then its gains may have been tested
     metrics = ["best_score", *((f"test_{record.measure.name}", *GAIN) if designed else ())]
     tags = [*(["skipstack.over"] if designed else []), "skipstack.end_reason"]
     columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", tags)]
@@ -176,12 +176,6 @@ def _page(asked: str, best: str) -> Mapping[str, Any]:
         "modelVersionFilter": "All Runs",
         "datasetsFilter": [],
     }
-
-
-def _designed(record: StudyRecord) -> bool:
-    """Whether the search is a fixed design without early stopping. If so, its gains may have been tested."""
-    search = record.study.search
-    return search.stops_nothing and search.proposer.kind in FIXED_DESIGNS
 
 
 def _corpora(record: StudyRecord) -> int:

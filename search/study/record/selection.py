@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from skipstack.search.strategy.proposers.config import WALKS
+from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.domain_parts import parts
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
@@ -14,18 +15,22 @@ trials is of interest by itself.
 """
 
 
+def is_designed(search: SearchConfig) -> bool:
+    """Whether a search is a fixed design: its proposer is one of ``FIXED_DESIGNS``, and its scheduler stops nothing."""
+    return search.stops_nothing and search.proposer.kind in FIXED_DESIGNS
+
+
 def selected(record: StudyRecord) -> list[int]:
     """Return the numbers of the trials to measure on the test split, in ascending order. All of them have a score.
 
     These are the base, the best trial, the best trial for each part of each axis's domain (``domain_parts.py``), and
-    the trials on the Pareto front. All trials are measured if the proposer is one of ``FIXED_DESIGNS`` and the
-    scheduler stops no trial, since each trial is then a row of a table. No trial that calls a function is measured,
-    since the function reports its test score itself.
+    the trials on the Pareto front. All trials of a fixed design are measured, since each is a row of a table. No trial
+    that calls a function is measured, since the function reports its test score itself.
     """
     if not record.study.space.base.keeps_weights:
         return []
-    search, ranked = record.study.search, record.ranked()
-    if search.proposer.kind in FIXED_DESIGNS and search.stops_nothing:
+    ranked = record.ranked()
+    if is_designed(record.study.search):
         return sorted(trial.number for trial in ranked)
     chosen = [*ranked[:1], *_best_of_values(record, ranked), *record.front()]
     if record.base is not None and record.base.score is not None:
