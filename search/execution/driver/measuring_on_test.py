@@ -9,7 +9,6 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.driver.attempt import Attempt
 from skipstack.search.execution.driver.faults import Fault, fault_of, lost_disk_interrupts
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.seed_races import groups
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.task import Measured, TrialTask, Workers, task_of
@@ -57,8 +56,7 @@ def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
     worker also trains the earlier epochs.
     """
     earlier: tuple[int, ...] = ()
-    for group in groups(trial.reports):  # several groups if the seeds race
-        seeds = group[0].seeds or trial.seeds
+    for seeds, group in trial.groups.items():
         if set(seeds) <= set(trial.seeds):
             yield replace(task, seeds=seeds, earlier=earlier, reported=len(group) - 1, time_left=None)
         earlier += seeds

@@ -8,7 +8,6 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.saying import Say
 from skipstack.search.ledger.events import Reported
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.seed_races import groups
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.task import EpochResult, Worker, Workers, trial_task
@@ -52,8 +51,7 @@ def rerun(
     """
     trial, done = trial_of(record, number), 0
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device)
-    for group in groups(trial.reports):  # several groups if the seeds race
-        seeds = group[0].seeds or trial.seeds
+    for seeds, group in trial.groups.items():
         beside = replace(task, seeds=seeds, folder=scratch / f"from-{seeds[0]}", time_left=None)
         again: Worker | None = None
         for recorded in group:

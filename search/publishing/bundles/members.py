@@ -8,7 +8,7 @@ from skipstack.search.execution.workers.worker import best_weights, evaluated_co
 from skipstack.search.ledger.events import Reported
 from skipstack.search.publishing.bundles.checks import TrainedOn
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.seed_races import best_of, groups
+from skipstack.search.study.record.seed_races import best_of
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.trial import as_network
@@ -63,4 +63,4 @@ def course_of(trial: TrialRecord, seed: int) -> list[Reported]:
 
 def reports_of(trial: TrialRecord, seed: int) -> list[Reported]:
     """Return all reports of a seed: those of its group, if seeds race."""
-    return next(group for group in groups(trial.reports) if seed in (group[0].seeds or trial.seeds))
+    return next(group for seeds, group in trial.groups.items() if seed in seeds)

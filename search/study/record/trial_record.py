@@ -20,7 +20,7 @@ from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.strategy.objectives.objectives import Further, vector
 from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.search.study.record.reports import Reports
-from skipstack.search.study.record.seed_races import best_of_groups
+from skipstack.search.study.record.seed_races import best_of_groups, groups
 from skipstack.spaces.replicates import SEEDS_ALONE, Replicates
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
@@ -125,6 +125,11 @@ class TrialRecord:
     def raced(self) -> bool:
         """Whether the seeds race, so that they are trained in groups. False if there is no report yet."""
         return self.reports.grouped
+
+    @property
+    def groups(self) -> dict[tuple[int, ...], list[Reported]]:
+        """The reports by the seeds that were trained together: in several groups if the seeds race."""
+        return {group[0].seeds or self.seeds: group for group in groups(self.reports)}
 
     @property
     def rank_key(self) -> tuple[int, float, int]:
