@@ -7,6 +7,7 @@ time between two sessions is not training time.
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from skipstack.search.analysis.ablation.trained import settled_trials
@@ -70,58 +71,6 @@ class _TrialCounts:
         return cls(trial.doing, reached, trial.epochs, trial.seconds, bool(trial.tested))
 
 
-class _Tally:
-    """Sums the contributions of all trials. An update recounts only the trials with new events."""
-
-    def __init__(self, record: StudyRecord) -> None:
-        self._record = record
-        self._parts: dict[int, _TrialCounts] = {}
-        self._stale = set(record.trials)
-        self._states: Counter[tuple[str, int | None]] = Counter()
-        self._epochs = self._tested = 0
-
-    def note(self, event: Event) -> None:
-        """Mark the trials that an event changes, to be counted again. Call this once the record has the event."""
-        if isinstance(event, Extended | Interrupted | Resumed):
-            self._stale |= set(self._record.trials)  # these events can change the state of every trial
-        elif (number := getattr(event, "trial", None)) is not None:
-            self._stale.add(number)
-
-    @property
-    def states(self) -> Counter[tuple[str, int | None]]:
-        """The number of trials by state and last rung. A rung of None means completed trials."""
-        self._update()
-        return self._states
-
-    @property
-    def epochs(self) -> int:
-        self._update()
-        return self._epochs
-
-    @property
-    def seconds(self) -> float:
-        self._update()
-        return math.fsum(part.seconds for part in self._parts.values())
-
-    @property
-    def tested(self) -> int:
-        self._update()
-        return self._tested
-
-    def _update(self) -> None:
-        for number in self._stale:
-            if (old := self._parts.get(number)) is not None:
-                self._add(old, -1)
-            self._parts[number] = part = _TrialCounts.of(self._record.trials[number])
-            self._add(part, 1)
-        self._stale.clear()
-
-    def _add(self, part: _TrialCounts, times: int) -> None:
-        self._states[part.state, part.rung] += times
-        self._epochs += times * part.epochs
-        self._tested += times * part.tested
-
-
 class StudyCounts:
     """Counts a study's trials event by event, and computes their pace.
 
@@ -140,7 +89,9 @@ class StudyCounts:
         self.ended = sum(trial.reason is not None for trial in record.trials.values())
         """The number of trials that have ended."""
         self._total: int | None = None
-        self._tally = _Tally(record)
+        self._parts: dict[int, _TrialCounts] = {}
+        self._stale = set(record.trials)
+        """The trials that had events since ``_trials`` was last called."""
 
     def apply(self, event: Event, now: float) -> None:
         """Add the next event to the record and to the counts."""
@@ -152,7 +103,10 @@ class StudyCounts:
 
     def note(self, event: Event, now: float) -> None:
         """Count an event that the record already contains. Call this in the order of the ledger."""
-        self._tally.note(event)
+        if isinstance(event, Extended | Interrupted | Resumed):
+            self._stale |= set(self.record.trials)  # these events can change the state of every trial
+        elif (number := getattr(event, "trial", None)) is not None:
+            self._stale.add(number)
         match event:
             case Started():
                 self._began = now if self._began is None else self._began
@@ -201,21 +155,21 @@ class StudyCounts:
     @property
     def tested(self) -> int:
         """The number of trials measured on the test split."""
-        return self._tally.tested
+        return sum(trial.tested for trial in self._trials())
 
     @property
     def epochs(self) -> int:
         """The number of epochs trained in all trials."""
-        return self._tally.epochs
+        return sum(trial.epochs for trial in self._trials())
 
     @property
     def seconds(self) -> float:
         """The seconds of training and evaluation in all trials."""
-        return self._tally.seconds
+        return math.fsum(trial.seconds for trial in self._trials())
 
     def count(self, state: str) -> int:
         """The number of trials in ``state``, one of the states in ``RungCounts``."""
-        return sum(number for (of, _), number in self._tally.states.items() if of == state)
+        return sum(trial.state == state for trial in self._trials())
 
     def levels(self) -> list[RungCounts]:
         """The trials by their last rung, the lowest rung first. The last item has the completed trials."""
@@ -223,9 +177,8 @@ class StudyCounts:
         subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
         resource, whole = subject.spending.resource, subject.spending.whole
         levels = {rung: RungCounts(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
-        for (state, rung), number in self._tally.states.items():
-            if number:
-                levels[whole if rung is None else rung].counts[state] += number
+        for trial in self._trials():
+            levels[whole if trial.rung is None else trial.rung].counts[trial.state] += 1
         return list(levels.values())
 
     def per_minute(self, now: float) -> float | None:
@@ -249,6 +202,13 @@ class StudyCounts:
             return None
         seconds = 60 * self.left / rate
         return seconds if hours is None else min(seconds, max(hours * HOUR - self.record.working.seconds(now), 0.0))
+
+    def _trials(self) -> Collection[_TrialCounts]:
+        """The contributions of all trials. Only the trials with new events are looked at again."""
+        for number in self._stale:
+            self._parts[number] = _TrialCounts.of(self.record.trials[number])
+        self._stale.clear()
+        return self._parts.values()
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
         """Update the best trial after a report. The best trial so far is compared only with the reporting trial, since

@@ -191,7 +191,7 @@ def _rungs(counts: StudyCounts) -> Table:
     states = [
         state
         for state in ("waiting", "running", "measuring", "paused", "stopped", "completed", *SCORELESS)
-        if state in ("running", "stopped", "completed") or counts.count(state)
+        if state in ("running", "stopped", "completed") or any(level.counts[state] for level in levels)
     ]
     grid = Table.grid(padding=(0, 0, 0, 2))
     for heading in ("reached", *states):
