@@ -47,17 +47,19 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
     """Print a report, or write it to the file ``out``.
 
     On a terminal, the report has colours and the terminal's width. Elsewhere it is plain, and ``page_width`` wide.
-    ``full``: whether to print the details. Raises UserError if the file cannot be written, or if a binary format has no
-    file.
+    ``full``: whether to print the details. If pictures of an HTML report are missing, a line on stderr says why. Raises
+    UserError if the file cannot be written, or if a binary format has no file.
     """
     if out is not None:
-        write_report(report, form, out, full=full)
-        return
-    if form == "parquet":
+        check_name("--out", out, form, get_args(FileFormat))
+        write_file(rendered(report, form, width=page_width(), full=full), out)
+    elif form == "parquet":
         raise UserError("--format parquet: got no file for it (allowed: with --out FILE)")
-    console = Console()
-    sys.stdout.write(render(report, form, width=_width(console), terminal=console.is_terminal, full=full))
-    _say_undrawn(form)
+    else:
+        console = Console()
+        sys.stdout.write(render(report, form, width=_width(console), terminal=console.is_terminal, full=full))
+    if form == "html" and DRAWING.trouble is not None:
+        say(f"pictures are left out: {DRAWING.trouble}")
 
 
 def print_page(page: Page) -> None:
@@ -89,13 +91,6 @@ def check_name(option: str, out: Path, form: str, forms: Sequence[str] = ()) -> 
     if meant != form:
         other = f", or --format {meant}" if meant in forms else ""
         raise UserError(f"{option} {out}: got a name for {meant}, and {form} to write (allowed: another name{other})")
-
-
-def write_report(report: Report, form: FileFormat, out: Path, *, full: bool = False) -> None:
-    """Write a report to a file atomically. Raises UserError if it cannot be written."""
-    check_name("--out", out, form, get_args(FileFormat))
-    write_file(rendered(report, form, width=page_width(), full=full), out)
-    _say_undrawn(form)
 
 
 def write_file(content: bytes, out: Path) -> None:
@@ -134,12 +129,6 @@ def unless_lost(again: str) -> Iterator[None]:
     except OutputLostError as error:
         if error.first:
             say(f"{error}; {again}")
-
-
-def _say_undrawn(form: FileFormat) -> None:
-    """Print to stderr why pictures of an HTML report are missing, if any are."""
-    if form == "html" and DRAWING.trouble is not None:
-        say(f"pictures are left out: {DRAWING.trouble}")
 
 
 def _width(console: Console) -> int:
