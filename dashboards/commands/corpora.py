@@ -9,15 +9,21 @@ import typer
 import yaml
 
 from skipstack.dashboards.commands.commands import help_without_command
-from skipstack.dashboards.commands.describing import describe_corpus
-from skipstack.dashboards.commands.options import DataDir
+from skipstack.dashboards.commands.options import AnyFormat, DataDir, Out
+from skipstack.dashboards.reports.health_report import (
+    described_corpus,
+    health_report,
+    planned_corpora,
+    recorded_corpora,
+)
 from skipstack.dashboards.reports.listing_report import listing_report
 from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.data.basis.counted import counted
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.data.corpora.card_files import check
 from skipstack.data.corpora.cards import Card
+from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.corpora.data_folder import data_folder
 from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.formats.files import SourceFile
@@ -151,4 +157,37 @@ def _in_yaml(options: Options) -> str:
     return flow.strip()
 
 
-data.command("describe")(describe_corpus)
+@data.command("describe")
+def describe_corpus(
+    given: Annotated[
+        str, typer.Argument(metavar="NAME|STUDY", help="A named corpus, a study's folder, a study file, or a preset.")
+    ],
+    tags: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LAYER",
+            help="Which tags of a named corpus (`skipstack data list` lists them); by default the first.",
+        ),
+    ] = None,
+    data_dir: DataDir = None,
+    form: AnyFormat = "text",
+    out: Out = None,
+) -> None:
+    """Describe a corpus and warn of faults that spoil comparisons.
+
+    Prints the warnings, and then for each split: sizes, words and tags missing from train, sentences that are also in
+    another split, the most frequent tags, suspicious characters.
+    """
+    if given in named_corpora():
+        described, title = [described_corpus(NamedCorpus(name=given, tags=tags), data_dir, Path.cwd())], given
+    elif tags is not None:
+        raise UserError(f"--tags: got {tags} for {given} (allowed: with a named corpus)")
+    elif Path(given).is_dir():
+        described, title = recorded_corpora(Path(given))
+    elif given in presets() or Path(given).exists():
+        described, title = planned_corpora(given, data_dir)
+    else:
+        raise UserError(unknown("corpus or study", given, [*named_corpora(), *presets()]))
+    if not described:
+        raise UserError(f"{given}: its trials call a function, which reads its own data (allowed: a study of networks)")
+    print_report(health_report(title, described), form, out)

@@ -1,7 +1,11 @@
-"""The report on corpora: sizes, tags and suspicious characters of each split, and faults that spoil comparisons."""
+"""The report on corpora: sizes, tags and suspicious characters of each split, and faults that spoil comparisons. The
+corpora are a single one, or those of a planned or recorded study.
+"""
 
-from collections.abc import Collection, Iterator, Sequence
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from skipstack.dashboards.formats.page import (
@@ -18,9 +22,13 @@ from skipstack.dashboards.formats.page import (
 from skipstack.dashboards.reports.warned import lines
 from skipstack.dashboards.reports.wording import NONE
 from skipstack.data.basis.counted import counted
+from skipstack.data.basis.frozen import identity
+from skipstack.data.corpora.config import Corpus, called
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.health.health import Health, SplitHealth
-from skipstack.data.health.spoiling import percent
+from skipstack.data.health.spoiling import percent, warnings
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.study_record import StudyRecord
 
 SOUND: Final = "Nothing was found that spoils a comparison."
 
@@ -39,6 +47,59 @@ class Described:
     name: str
     health: Health
     warnings: tuple[str, ...]
+
+
+def described_corpus(corpus: Corpus, data_dir: Path | None, folder: Path) -> Described:
+    """Prepare a corpus in a temporary folder, and describe it.
+
+    ``data_dir``: the folder of the named corpora. ``folder``: the folder where relative paths of the corpus start.
+    """
+    from skipstack.data.store.writing import store
+
+    with tempfile.TemporaryDirectory(prefix="skipstack-describe-") as scratch:
+        return _stored(corpus, store(corpus, root=Path(scratch), data_dir=data_dir, folder=folder))
+
+
+def planned_corpora(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
+    """Describe the corpora of a preset or a study file. Returns the descriptions and the study's name."""
+    from skipstack.search.study.preparation import needs
+    from skipstack.search.study.study_files.study_file import load_study
+
+    config, folder = load_study(study)
+    return [described_corpus(needed.corpus, data_dir, folder) for needed in needs(config.space)], config.name
+
+
+def recorded_corpora(path: Path) -> tuple[list[Described], str]:
+    """Describe the corpora of a study and of its ablations. Returns the descriptions and the study's name.
+
+    The descriptions are read from the ledger. If the ledger does not describe a corpus, as in studies of earlier
+    versions, the description is computed from the prepared corpus.
+    """
+    from skipstack.search.study.record.reading import read_study
+
+    record = read_study(path)
+    found = dict(pair for each in (record, *record.ablations.values()) for pair in _recorded(each, StudyFolder(path)))
+    return list(found.values()), record.study.name
+
+
+def _recorded(record: StudyRecord, folder: StudyFolder) -> Iterator[tuple[str, Described]]:
+    """Yield the corpora of a study or an ablation, described, each after the identity of its config."""
+    from skipstack.search.study.preparation import needs
+
+    for needed in needs(record.study.space):
+        prepared, corpus = record.corpora[identity(needed.corpus)], needed.corpus
+        if prepared.health is None:
+            yield prepared.corpus, _stored(corpus, folder.stored(prepared))
+        else:
+            yield prepared.corpus, Described(called(corpus), prepared.health, prepared.warnings)
+
+
+def _stored(corpus: Corpus, path: Path) -> Described:
+    from skipstack.data.health.counting import health_of
+    from skipstack.data.store.stored import open_store
+
+    health = health_of(open_store(path))
+    return Described(called(corpus), health, warnings(health))
 
 
 def health_report(title: str, corpora: Sequence[Described], *, said: Collection[str] = ()) -> Report:
@@ -82,31 +143,35 @@ def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
     shares = {f"in sentences of {before}": split.repeated_tokens.get(before) for before in SPLITS[:-1]} | {
         "of words that train lacks": None if name == SPLITS[0] else split.unknown_tokens
     }
-    strays = {"with hidden characters": "controls", "with U+FFFD": "replacements", "in two normal forms": "two_forms"}
-    strayed = {
-        f"tokens {label}": f"{getattr(split, kind):,}"
-        for label, kind in strays.items()
-        if any(getattr(each, kind) for each in health.splits.values())
-    }
     unknown = None if name == SPLITS[0] else split.unknown_tags
+    strays = {
+        "tokens with hidden characters": "controls",
+        "tokens with U+FFFD": "replacements",
+        "tokens in two normal forms": "two_forms",
+    }
     return {
         "sentences": f"{split.sentences:,}",
         "tokens": f"{split.tokens:,}",
         "tokens of the median sentence": f"{split.median:,}",
         "tokens of the longest": f"{split.longest:,}",
         **{f"tokens {label}": _share(part, split.tokens) for label, part in shares.items()},
-        **strayed,
+        **_some(strays, split, health),
         "different words": f"{split.words:,}",
         "tags": f"{split.tags:,}",
         "different tags": f"{split.different_tags:,}",
         "tags that train lacks": _share(unknown, split.tags),
         **({} if split.spans is None else {"spans": f"{split.spans:,}"}),
         **({} if split.different_intents is None else {"different intents": f"{split.different_intents:,}"}),
-        **{
-            label: f"{getattr(split, kind):,}"
-            for label, kind in _CHANGED.items()
-            if any(getattr(each, kind) for each in health.splits.values())
-        },
+        **_some(_CHANGED, split, health),
+    }
+
+
+def _some(fields: Mapping[str, str], split: SplitHealth, health: Health) -> dict[str, str]:
+    """The numbers of a split in ``fields``, by their labels. Fields that are 0 in all splits are left out."""
+    return {
+        label: f"{getattr(split, field):,}"
+        for label, field in fields.items()
+        if any(getattr(each, field) for each in health.splits.values())
     }
 
 

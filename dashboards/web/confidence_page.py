@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
-from skipstack.dashboards.reports.described_corpora import recorded_corpora
-from skipstack.dashboards.reports.health_report import health_report
+from skipstack.dashboards.reports.health_report import health_report, recorded_corpora
 from skipstack.dashboards.reports.next_step import confirming
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
 from skipstack.dashboards.reports.pictures.picture import Drawn
