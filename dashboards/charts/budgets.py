@@ -6,19 +6,19 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import data, finished, looks, strokes, whole_numbers
-from skipstack.dashboards.charts.titles import decimals, shown, value_title
+from skipstack.dashboards.charts.titles import decimals, value_title
 from skipstack.data.tasks.measure import Measure
 
 
 def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trials", "epochs"] = "trials") -> Any:
     """Draw the expected best score over the number of trials or epochs: a line for each study, with a mark at its end.
 
-    Columns of ``frame``: ``trials``, ``expected_best`` (unscaled: accuracies are in [0, 1]), ``study`` (if there are
-    several studies), and ``epochs`` (if ``cost`` is ``epochs``). ``cost``: the column on the x axis. Use ``epochs`` if
-    trials train longer in one study than in another.
+    Columns of ``frame``: ``trials``, ``expected_best`` (a score: unscaled, and larger if better), ``study`` (if there
+    are several studies), and ``epochs`` (if ``cost`` is ``epochs``). ``cost``: the column on the x axis. Use ``epochs``
+    if trials train longer in one study than in another.
     """
     named = frame if "study" in frame else frame.assign(study="")
-    rows = named.dropna(subset=["expected_best"]).assign(value=lambda rows: rows["expected_best"] * shown(measure))
+    rows = named.dropna(subset=["expected_best"]).assign(value=lambda rows: rows["expected_best"] * measure.factor)
     studies = looks(rows["study"].unique().tolist())
     several = len(studies) > 1
     x = alt.X(f"{cost}:Q", title=cost, axis=whole_numbers(rows[cost]), scale=alt.Scale(zero=False))
@@ -35,13 +35,13 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
     lost = len(frame) - len(rows)
     return finished(
         alt.layer(lines, *ends),
-        _half(rows, measure, cost) if not several else f"The best that one expects after so many {cost}",
+        _half(rows, cost) if not several else f"The best that one expects after so many {cost}",
         "Of the study's trials, drawn in any order." if not several else "Of each study's trials, drawn in any order.",
         f"Not drawn: {lost:,} numbers that are not known." if lost else "",
     )
 
 
-def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
+def _half(rows: pd.DataFrame, cost: str) -> str:
     """The chart's title for a single study: the best scores expected after half the cost and after the whole cost."""
     if not len(rows):
         return f"The best that one expects after so many {cost}"

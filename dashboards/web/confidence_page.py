@@ -8,10 +8,9 @@ from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
 from skipstack.dashboards.reports.health_report import health_report, recorded_corpora
 from skipstack.dashboards.reports.next_step import confirming
-from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts, trend_charts
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_chart
-from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
 from skipstack.dashboards.web.elements import (
     chart,
     charts,

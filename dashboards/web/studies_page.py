@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, Final
 
-from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
+from skipstack.dashboards.reports.pictures.confirmed_pictures import studies_charts
 from skipstack.dashboards.reports.wording import NONE, ago, duration
 from skipstack.dashboards.web.elements import (
     charts,

@@ -13,10 +13,9 @@ from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.studies_report import studies_report
 from skipstack.dashboards.reports.exploration.report import exploration_report
-from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts, studies_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_chart, search_charts
-from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
 from skipstack.search.analysis.confirmation.differences import Split

@@ -15,9 +15,9 @@ from skipstack.dashboards.formats.markdown import as_markdown
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Table, TableRow
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+from skipstack.dashboards.reports.pictures.confirmed_pictures import trend_charts
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
-from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
 from skipstack.dashboards.reports.wording import gained, with_error
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.corpora.sources import task_of

@@ -6,8 +6,8 @@ from dataclasses import replace
 from skipstack.dashboards.formats.page import FoldedPart, Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.dashboards.reports.next_step import after_ablation, whole_report
+from skipstack.dashboards.reports.pictures.confirmed_pictures import trend_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
-from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
 from skipstack.dashboards.reports.wording import NONE, duration
 from skipstack.data.basis.counted import counted

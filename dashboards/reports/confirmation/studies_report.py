@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Sentence, Table, TableRow
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmed_table
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers, meaning
+from skipstack.dashboards.reports.pictures.confirmed_pictures import studies_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
-from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
 from skipstack.dashboards.reports.wording import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow

@@ -131,9 +131,8 @@ def _parameters(exploration: "Exploration") -> "Draw":
 def _budgets(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.budgets import expected_best
 
-    own, budgets = exploration.measure.score(1.0), exploration.budgets
-    frame = budgets.assign(expected_best=own * budgets["expected_best"])
-    return partial(expected_best, frame, exploration.measure) if len(frame) > 1 else UNTOLD
+    budgets = exploration.budgets
+    return partial(expected_best, budgets, exploration.measure) if len(budgets) > 1 else UNTOLD
 
 
 def _costs(exploration: "Exploration", cost: "Cost") -> Any:
