@@ -1,4 +1,4 @@
-"""The report and the table of confirmed rows: the gain of each change, its reference, and its interval."""
+"""The report and the table of confirmed rows: the gain of each change, its reference and its interval; interactions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -27,7 +27,6 @@ from skipstack.dashboards.reports.confirmation.estimates import (
     meaning,
     p_text,
 )
-from skipstack.dashboards.reports.confirmation.together import interaction_numbers, together
 from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.wording import NONE, gained, heading_of, scored, sentence
@@ -36,6 +35,8 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import Reach
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.confirmation.differences import Split
+from skipstack.search.analysis.confirmation.interactions import Interaction
+from skipstack.spaces.short_names import names_by_path
 
 Writer = Callable[[Numbers, Measure], str]
 """A function that writes a cell from the numbers of its row and the measure."""
@@ -55,24 +56,18 @@ def confirmation_report(confirmation: Confirmation) -> Report:
     missing: list[Block] = [Sentence("without a gain:"), Listing(without)] if without else []
     how = f"confirmed on {split}" if confirmation.confirmed else f"measured on {split} with one seed, not confirmed"
     title = f"{confirmation.study} on {confirmation.corpus}: {how}"
+    table = confirmed_table(records, measure, split=split, about=confirmation.about, ablation=confirmation.ablation)
     details = {
         "how far the table reaches": (*further, *missing),
         "each row by itself": ()
         if alone
         else rows_by_themselves(records, measure, split, ablation=confirmation.ablation),
-        "two changes together": together(pairs, measure) if pairs else (),
+        "two changes together": _together(pairs, measure) if pairs else (),
     }
     return Report(
         page=Page(
             title,
-            (
-                (
-                    confirmed_table(
-                        records, measure, split=split, about=confirmation.about, ablation=confirmation.ablation
-                    ),
-                ),
-                (read,),
-            ),
+            ((table,), (read,)),
             details=tuple(FoldedPart(heading, (blocks,)) for heading, blocks in details.items() if blocks),
         ),
         content={
@@ -82,7 +77,7 @@ def confirmation_report(confirmation: Confirmation) -> Report:
             "split": split,
             "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, confirmation.rows, strict=True)],
             "reach": None if confirmation.reach is None else asdict(confirmation.reach),
-            "interactions": [interaction_numbers(each) for each in pairs],
+            "interactions": [_interaction_numbers(each) for each in pairs],
         },
         records=records,
         names=list(records[0]),
@@ -91,7 +86,7 @@ def confirmation_report(confirmation: Confirmation) -> Report:
 
 
 def confirmed_table(
-    records: Sequence[Numbers], measure: Measure, *, split: Split = "test", about: str = "", ablation: int | None = None
+    records: Sequence[Numbers], measure: Measure, *, split: Split, about: str = "", ablation: int | None = None
 ) -> Table:
     """The table of confirmed rows, with the best score of each corpus in bold. Of its numbers, only gains have an
     interval. The table of a single config has no gains, but the interval of the score.
@@ -247,3 +242,41 @@ def _reach(reach: Reach, measure: Measure) -> str:
         f"In 80 of 100 such experiments, a true gain or loss of {smallest} points gets a mark{others}; "
         f"one of {half} points does in {marked}{shown}. {needs}"
     )
+
+
+def _together(found: Sequence[Interaction], measure: Measure) -> tuple[Block, ...]:
+    """A heading, and a line for each interaction (the joint effect of two changes minus the sum of their separate
+    effects), with the significant ones first.
+    """
+    short = names_by_path(axis for each in found for axis in each.axes)
+    ordered = sorted(found, key=lambda each: (not each.marked, -abs(each.estimate.value)))
+    heading = (
+        f"Two changes together, what they add beyond the sum of their gains ({MARK}: beyond chance at 5 %; like ±, "
+        f"corrected for {counted(len(found), 'pair')}):"
+    )
+    return Sentence(heading), Listing(tuple(_interaction_line(each, short, measure) for each in ordered))
+
+
+def _interaction_numbers(found: Interaction) -> Numbers:
+    """The numbers of an interaction, by name. Its interval is the corrected one, which decides the mark."""
+    low, high = found.corrected or (None, None)
+    return {
+        "axis_one": found.axes[0],
+        "value_one": found.values[0],
+        "axis_two": found.axes[1],
+        "value_two": found.values[1],
+        "trial": found.trial,
+        "interaction": found.estimate.value,
+        "interaction_low": low,
+        "interaction_high": high,
+        "p": found.estimate.p,
+        "p_holm": found.p,
+        "marked": found.marked,
+    }
+
+
+def _interaction_line(found: Interaction, short: Mapping[str, str], measure: Measure) -> str:
+    changes = " with ".join(f"{short[axis]} {value}" for axis, value in zip(found.axes, found.values, strict=True))
+    half = None if found.corrected is None else (found.corrected[1] - found.corrected[0]) / 2
+    size = gained(found.estimate.value, half, measure).strip()
+    return f"{f'{MARK} ' if found.marked else ''}{changes}: {size}, p {p_text(found.p)} (trial {found.trial})"
