@@ -121,8 +121,7 @@ def _cells(setting: Content, content: Content, measure: Measure) -> Iterator[str
     yield "–".join(_whole(setting["until_found"][name]) for name in ("lower", "upper"))
     yield f"{setting['found']}/{len(content['seeds'])}"
     for name in ("regret_early", "regret_at_end"):
-        median = setting[name]["median"]
-        yield NONE if median is None else size_of(median, measure)
+        yield size_of(setting[name]["median"], measure)
 
 
 def _across(contents: Sequence[Content]) -> Table:

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Sentence, Table, TableRow
-from skipstack.dashboards.reports.wording import NONE, duration, heading_of
+from skipstack.dashboards.reports.wording import NONE, duration, heading_of, scored
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.api.simulation.recordings import Recordings
@@ -105,7 +105,7 @@ def _table(content: Content, measure: Measure) -> Table:
 
 
 def _cells(setting: Content, measure: Measure) -> Iterator[str]:
-    yield NONE if setting["best"] is None else measure.written(setting["best"])
+    yield scored(setting["best"], measure)
     yield NONE if setting["rank"] is None else f"{setting['rank']:,}"
     yield duration(setting["seconds"])
     yield duration(setting["best_after"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.trial_words import trained_in_words, trial_in_words
-from skipstack.dashboards.reports.wording import NONE, duration, reason_in_words, size_of
+from skipstack.dashboards.reports.wording import NONE, duration, reason_in_words, scored, size_of
 from skipstack.dashboards.web.acting import note_form, stop_form
 from skipstack.dashboards.web.downloads import bundle_link
 from skipstack.dashboards.web.elements import (
@@ -218,7 +218,7 @@ def _numbers(seen: ComparedTrials) -> dict[str, str]:
         **({} if seen.beside is None else {f"trial {seen.beside}": seen.beside}),
     }
     return {
-        f"{measure.label} on dev{share}": (NONE if trial.score is None else measure.written(trial.score)),
+        f"{measure.label} on dev{share}": scored(trial.score, measure),
         **({f"deviation over {over}": size_of(spread, measure)} if spread is not None else {}),
         "rank": NONE if place is None else f"{place} of {len(seen.ranked):,}",
         **{f"against {name}{unit}": _against(seen, number) for name, number in others.items()},

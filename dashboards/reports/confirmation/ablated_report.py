@@ -9,7 +9,7 @@ from skipstack.dashboards.reports.next_step import after_ablation, whole_report
 from skipstack.dashboards.reports.pictures.confirmed_pictures import trend_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
-from skipstack.dashboards.reports.wording import NONE, duration
+from skipstack.dashboards.reports.wording import duration, scored
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import winners_in_words
@@ -116,7 +116,5 @@ def _path(record: StudyRecord) -> Iterator[Sentence]:
         yield Sentence("The path from the base to the winner, at each step the change that helps most on dev:")
     short = names_by_path(axis for step in taken for axis in (step.axis, *step.instead))
     for number, step in enumerate(taken, start=1):
-        others = ", ".join(
-            f"{short[axis]} {NONE if score is None else measure.written(score)}" for axis, score in step.instead.items()
-        )
+        others = ", ".join(f"{short[axis]} {scored(score, measure)}" for axis, score in step.instead.items())
         yield Sentence(f"{number}. {short[step.axis]}: {measure.written(step.score)}{f' ({others})' if others else ''}")

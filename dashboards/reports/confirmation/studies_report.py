@@ -8,7 +8,7 @@ from skipstack.dashboards.reports.confirmation.confirmation_report import confir
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers, meaning
 from skipstack.dashboards.reports.pictures.confirmed_pictures import studies_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
-from skipstack.dashboards.reports.wording import NONE, heading_of
+from skipstack.dashboards.reports.wording import heading_of, scored
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.studies import SearchSummary, Studies
@@ -91,12 +91,8 @@ def _row(explored: SearchSummary, measure: Measure) -> TableRow:
         f"{explored.trials:,}",
         f"{explored.epochs:,}",
         str(explored.seeds),
-        _score(explored.best, measure),
+        scored(explored.best, measure),
         f"{explored.trials_alike:,}",
-        _score(explored.alike, measure),
+        scored(explored.alike, measure),
     )
     return TableRow(names=(explored.study,), label=explored.study, cells=tuple(map(Cell, cells)))
-
-
-def _score(score: float | None, measure: Measure) -> str:
-    return NONE if score is None else measure.written(score)
