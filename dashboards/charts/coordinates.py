@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import IN_LINES, in_lines, is_quantity, ordered, text_of, texts
-from skipstack.dashboards.charts.theme import BEST, INK, LINE, WORST, data, finished
+from skipstack.dashboards.charts.theme import BEST, INK, LINE, WORST, data, evenly, finished
 from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -36,8 +36,7 @@ def parallel_coordinates(
     """
     known = trials[trials["score"].notna() & np.isfinite(trials["dev"])]
     known = known.sort_index(ascending=False).sort_values("score", kind="stable")  # of equal trials, the first is best
-    at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
-    drawn = known.iloc[at]
+    drawn = known.iloc[evenly(len(known), MOST)]
     short = {axis: in_lines(name, ABREAST) for axis, name in names.items()}
     last = in_lines(value_title(measure), ABREAST)
     last = f"{last} (measured)" if last in short.values() else last

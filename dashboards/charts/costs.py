@@ -6,8 +6,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import INK, data, finished, marks, thinned
+from skipstack.dashboards.charts.states import LOOKS, kinds
+from skipstack.dashboards.charts.theme import INK, data, finished, marks, present, thinned
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, time_unit, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -66,7 +66,7 @@ def _drawn(
     rows = rows[["value", "cost", "kind"]]
     front = pareto_front(rows, larger_is_better=measure.factor > 0, larger_costs_less=larger_costs_less)
     drawn = thinned(rows, MOST, pd.Series(rows.index.isin(front.index)))
-    there = present(drawn["kind"])
+    there = present(LOOKS, drawn["kind"])
     wide = len(rows) > 0 and rows["cost"].min() > 0 and rows["cost"].max() > 20 * rows["cost"].min()
     x = alt.X(
         "cost:Q",

@@ -16,7 +16,9 @@ from skipstack.dashboards.charts.theme import (
     RED,
     Look,
     data,
+    evenly,
     finished,
+    present,
     strokes,
     whole_numbers,
 )
@@ -62,7 +64,7 @@ def learning_curves(
     scored = trials["score"].dropna().sort_values(ascending=False).index if ranked is None else pd.Index(ranked)
     known = pd.Index(finite["trial"].unique())
     order = scored[scored.isin(known)].append(known[~known.isin(scored)])
-    places = np.unique(np.linspace(0, len(order) - 1, min(MOST, len(order))).round().astype(int))
+    places = evenly(len(order), MOST)
     drawn = finite[finite["trial"].isin(order[places])]
     drawn = drawn.assign(
         value=drawn["dev"] * shown(measure),
@@ -70,11 +72,10 @@ def learning_curves(
     )
     if len(scored):
         drawn.loc[drawn["trial"] == scored[0], "kind"] = BEST.name
-    present = [look for look in LOOKS if look.name in set(drawn["kind"])]
     last = drawn.loc[drawn.groupby("trial")["epoch"].idxmax()]
     y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
     x = alt.X("epoch:Q", title="epoch", axis=whole_numbers(drawn["epoch"]), scale=alt.Scale(zero=False, nice=False))
-    look = strokes(present)
+    look = strokes(present(LOOKS, drawn["kind"]))
     lines = alt.Chart(data(drawn)).mark_line(strokeWidth=1).encode(x=x, y=y, detail="trial:N", **look)
     cross: dict[str, Any] = {"shape": "M-.5,-.5L.5,.5M.5,-.5L-.5,.5", "color": ORANGE, "size": 60, "strokeWidth": 1.5}
     best, stopped = drawn[drawn["kind"] == BEST.name], last[last["kind"] == STOPPED.name]

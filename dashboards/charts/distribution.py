@@ -6,8 +6,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import colours, dashes, data, finished
+from skipstack.dashboards.charts.states import LOOKS, kinds
+from skipstack.dashboards.charts.theme import colours, dashes, data, evenly, finished, present
 from skipstack.dashboards.charts.titles import not_drawn, shown, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -27,10 +27,10 @@ def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
         if measure.factor < 0:
             values = values[::-1]  # worst first: the largest values come first if lower is better
         shares = np.arange(1, len(values) + 1) / len(values) * 100
-        at = np.unique(np.linspace(0, len(values) - 1, min(MOST, len(values))).round().astype(int))
+        at = evenly(len(values), MOST)
         parts.append(pd.DataFrame({"value": values[at], "share": shares[at], "kind": kind}))
     rows = pd.concat(parts)
-    there = present(rows["kind"])
+    there = present(LOOKS, rows["kind"])
     scale = alt.Scale(zero=False, reverse=measure.factor < 0, type=measure.scale)
     legend = alt.Legend(symbolType="stroke", symbolSize=400)
     chart = (

@@ -8,8 +8,8 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import IN_LINES, in_lines
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, finished, named, symbols
-from skipstack.dashboards.charts.titles import decimals, difference_title, gain_title, not_drawn, shown
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, finished, named, present, symbols
+from skipstack.dashboards.charts.titles import difference_title, gain_title, not_drawn, shown, signed_text
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
@@ -58,11 +58,11 @@ def effects(
     start, end = _limits(rows)
     cut = [("triangle-left", rows["low"] < start, start), ("triangle-right", rows["high"] > end, end)]
     rows, lines, headings = _lined(rows.assign(low=rows["low"].clip(lower=start), high=rows["high"].clip(upper=end)))
-    present = [look for look in LOOKS if look.name in set(rows["kind"])]
+    there = present(LOOKS, rows["kind"])
     arrows = [
         _arrow(own["line"], look.colour, shape, edge)
         for shape, beyond, edge in cut
-        for look in present
+        for look in there
         if len(own := rows[beyond.to_numpy() & (rows["kind"] == look.name)])
     ]
     y = _rows(lines)
@@ -74,7 +74,7 @@ def effects(
         alt.Chart(data(own))
         .mark_rule(strokeWidth=1 if look.hollow else 2.5, color=look.colour)
         .encode(y=y, x="low:Q", x2="high:Q")
-        for look in present
+        for look in there
         if len(own := rows[(rows["kind"] == look.name) & rows["low"].notna()])
     ]
     above = pd.DataFrame(headings.items(), columns=["line", "text"])
@@ -83,7 +83,7 @@ def effects(
             alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
             *intervals,
             *arrows,
-            base.mark_point(size=80, strokeWidth=1.8).encode(**symbols(present, columns=1)),
+            base.mark_point(size=80, strokeWidth=1.8).encode(**symbols(there, columns=1)),
             alt.Chart(data(above))
             .mark_text(align="left", fontWeight="bold", fontSize=12)
             .encode(y=y, x=alt.value(0), text="text:N"),
@@ -108,8 +108,7 @@ def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> s
     if not len(clear):
         return "Effects of values; no axis stands out" if len(rows) else "No exploratory effect"
     most: Any = clear.iloc[int(clear["effect"].abs().argmax())]
-    unit, digits = " points" if measure.in_points else "", decimals([0.0, most["effect"]])
-    return f"The largest exploratory effect: {most['axis']} {most['value']}, {most['effect']:+.{digits}f}{unit}"
+    return f"The largest exploratory effect: {most['axis']} {most['value']}, {signed_text(most['effect'], measure)}"
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:

@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import INK, data, finished, marks, thinned, whole_numbers
+from skipstack.dashboards.charts.states import LOOKS, kinds
+from skipstack.dashboards.charts.theme import INK, data, finished, marks, present, thinned, whole_numbers
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -38,7 +38,7 @@ def history(trials: pd.DataFrame, measure: Measure, ranked: Sequence[int] | None
     steps = rows[leads]
     last = rows.iloc[[-1]].assign(value=steps["value"].iloc[-1]) if len(rows) else rows
     drawn = thinned(rows, MOST, pd.Series(leads))
-    there = present(drawn["kind"])
+    there = present(LOOKS, drawn["kind"])
     x = alt.X("trial:Q", title="trial, in the order of proposal", axis=whole_numbers(rows["trial"]))
     y = alt.Y("value:Q", title=value_title(measure), scale=value_scale(measure))
     told = [

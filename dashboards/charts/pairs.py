@@ -7,7 +7,7 @@ import pandas as pd
 
 from skipstack.dashboards.charts.heat_map import signed
 from skipstack.dashboards.charts.theme import finished, named
-from skipstack.dashboards.charts.titles import decimals, difference_title, shown, some_of
+from skipstack.dashboards.charts.titles import decimals, difference_title, shown, signed_text, some_of
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 6
@@ -29,7 +29,7 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
     strongest = strength.sort_values(ascending=False, kind="stable").index[:MOST].tolist()
     drawn = rows[rows["pair"].isin(strongest)]
     most = float(drawn["points"].abs().max()) if len(drawn) else 1.0
-    maps = [_map(drawn[drawn["pair"] == pair], most or 1.0, measure) for pair in strongest]
+    maps = [_map(drawn[drawn["pair"] == pair], most or 1.0) for pair in strongest]
     return finished(
         alt.vconcat(*maps, spacing=16),
         _told(drawn, measure),
@@ -44,11 +44,10 @@ def _told(rows: pd.DataFrame, measure: Measure) -> str:
         return "What two values do together beyond what each does alone"
     most = rows.iloc[int(rows["points"].abs().fillna(-1).argmax())]
     one, two = (f"{most[f'axis_{which}']} {most[f'value_{which}']}" for which in ("one", "two"))
-    unit, digits = " points" if measure.in_points else "", decimals([0.0, most["points"]])
-    return f"{one} and {two} together: {most['points']:+.{digits}f}{unit} beyond what each does alone"
+    return f"{one} and {two} together: {signed_text(most['points'], measure)} beyond what each does alone"
 
 
-def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
+def _map(rows: pd.DataFrame, most: float) -> Any:
     """Draw the heat map of one pair of axes. ``most``: the limit of the colour scale, the same in all heat maps."""
     one, two = rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]
     x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, named, symbols
+from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, named, present, symbols
 from skipstack.dashboards.charts.titles import gain_title, not_drawn, shown
 from skipstack.data.tasks.measure import Measure
 
@@ -33,7 +33,7 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
     ours = rows.dropna(subset=["ours"])
     both = ours.dropna(subset=["paper"])
     theirs = rows.dropna(subset=["paper"]).assign(kind=PAPER.name)
-    present = [look for look in LOOKS if look.name in {*ours["kind"], *theirs["kind"]}]
+    there = present(LOOKS, [*ours["kind"], *theirs["kind"]])
     y = alt.Y("row:N", title=None, scale=named(rows["row"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
     x = alt.X("at:Q", title=gain_title(measure, split), axis=alt.Axis(format="+.4~g", tickCount=6))
     settled = ours.dropna(subset=["low"])
@@ -45,7 +45,7 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
         *([interval.encode(y=y, x="low:Q", x2="high:Q")] if len(settled) else []),
         alt.Chart(data(pd.concat([ours.assign(at=ours["ours"]), theirs.assign(at=theirs["paper"])])))
         .mark_point(size=80, strokeWidth=1.8)
-        .encode(y=y, x=x, **symbols(present, columns=1)),
+        .encode(y=y, x=x, **symbols(there, columns=1)),
     ]
     agree = int((both["paper"] * both["ours"] > 0).sum())
     lost = len(frame) - len(known)

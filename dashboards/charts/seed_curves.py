@@ -17,6 +17,7 @@ from skipstack.dashboards.charts.theme import (
     Look,
     data,
     finished,
+    present,
     strokes,
     whole_numbers,
 )
@@ -63,7 +64,7 @@ def seed_curves(
         means = finite[finite["trial"] == number].groupby("epoch")["value"].mean().reset_index()
         parts.append(means.assign(kind=kind, trial=number, seed=-1))
     drawn = pd.concat(parts)[["trial", "epoch", "seed", "value", "kind"]]
-    there = [look for look in LOOKS if look.name in set(drawn["kind"])]
+    there = present(LOOKS, drawn["kind"])
     x = alt.X(
         "epoch:Q",
         title="epoch",

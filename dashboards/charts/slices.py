@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed
-from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import WIDTH, data, finished, marks, thinned
+from skipstack.dashboards.charts.states import LOOKS, kinds
+from skipstack.dashboards.charts.theme import WIDTH, data, finished, marks, present, thinned
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -36,7 +36,7 @@ def slices(
     """
     scored = trials[np.isfinite(trials["dev"])]
     drawn = thinned(scored, MOST, scored["score"] == scored["score"].max())
-    there = present(kinds(drawn["state"]))
+    there = present(LOOKS, kinds(drawn["state"]))
     low, high = drawn["dev"].min() * shown(measure), drawn["dev"].max() * shown(measure)
     scale = value_scale(measure, domain=[low, high])
     aside = alt.XOffset("apart:Q", scale=alt.Scale(domain=[-1, 1]))

@@ -1,6 +1,5 @@
 """The colour and shape of a trial's mark in each state, the same in all charts."""
 
-from collections.abc import Iterable
 from typing import Final
 
 import pandas as pd
@@ -27,9 +26,3 @@ NAMES: Final = {
 def kinds(states: "pd.Series[str]") -> "pd.Series[str]":
     """Convert the states of trials into the names of their looks (``NAMES``)."""
     return states.map(NAMES).fillna(FAULTY.name)
-
-
-def present(names: Iterable[str]) -> list[Look]:
-    """The looks with the given names, each once, in the order of ``LOOKS``. They form a chart's legend."""
-    there = set(names)
-    return [look for look in LOOKS if look.name in there]

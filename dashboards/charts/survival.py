@@ -21,10 +21,10 @@ from skipstack.dashboards.charts.theme import (
 ON, STOPPED = LOOKS = (Look("went on", BLUE), Look("stopped there", ORANGE))
 
 
-def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
+def survival(frame: pd.DataFrame) -> Any:
     """Draw a bar for each rung, divided into continued and stopped trials. Rank correlations, if known, are below.
 
-    Columns of ``frame``: ``rung`` (its level in ``unit``), ``n`` (the number of trials that reached the rung),
+    Columns of ``frame``: ``rung`` (its epoch), ``n`` (the number of trials that reached the rung),
     ``stopped`` (the number of trials stopped at it), and ``correlation``: Spearman's rank correlation between the
     scores at the rung and the final scores, over the trials that were trained to their ends. It is NaN if there are too
     few such trials.
@@ -35,7 +35,7 @@ def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
     rows["place"] = rows["which"].map({"on": 0, "stopped": 1})
     several = bool(frame["correlation"].notna().any())
     order, level = frame["rung"].tolist(), alt.Axis(labelAngle=0)
-    under = alt.X("rung:O", title=f"rung ({unit})", sort=order, axis=level)
+    under = alt.X("rung:O", title="rung (epochs)", sort=order, axis=level)
     x = alt.X("rung:O", title=None, sort=order, axis=level) if several else under
     bars = (
         alt.Chart(data(rows))

@@ -89,13 +89,6 @@ CONFIG: Final[Mapping[str, Any]] = {
         "labelFlush": False,
         "labelSeparation": 8,
     },
-    "header": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 12,
-        "labelFontWeight": "bold",
-        "labelLimit": WIDTH,
-    },
     "legend": {
         "labelColor": INK,
         "titleColor": INK,
@@ -138,6 +131,11 @@ def thinned(rows: pd.DataFrame, most: int, always: "pd.Series[bool]") -> pd.Data
     return kept
 
 
+def evenly(count: int, most: int) -> np.ndarray[Any, Any]:
+    """The positions of up to ``most`` of ``count`` rows, evenly spaced from the first to the last."""
+    return np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
+
+
 def whole_numbers(numbers: Iterable[float]) -> alt.Axis:
     """An axis for ``numbers`` whose ticks are whole numbers. If their range is small, each whole number in it has a
     tick, since Vega would also put ticks between them.
@@ -165,6 +163,12 @@ def named(names: Iterable[str]) -> alt.Scale:
 def looks(names: Sequence[str]) -> tuple[Look, ...]:
     """Give a look to each of several series without an order. The looks repeat after the seventh series."""
     return tuple(Look(name, *SERIES[place % len(SERIES)]) for place, name in enumerate(names))
+
+
+def present(of: Sequence[Look], names: Iterable[str]) -> list[Look]:
+    """The looks whose names are among ``names``, in the order of ``of``. They form a chart's legend."""
+    there = set(names)
+    return [look for look in of if look.name in there]
 
 
 def colours(of: Sequence[Look]) -> alt.Scale:

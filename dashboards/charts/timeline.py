@@ -8,7 +8,7 @@ import pandas as pd
 
 from skipstack.dashboards.charts.states import LOOKS as TRAINED
 from skipstack.dashboards.charts.states import kinds
-from skipstack.dashboards.charts.theme import INK, LINE, Look, colours, data, finished
+from skipstack.dashboards.charts.theme import INK, LINE, Look, colours, data, finished, present
 from skipstack.dashboards.charts.titles import some_of, time_unit
 
 MOST: Final = 600
@@ -47,7 +47,7 @@ def timeline(spans: pd.DataFrame) -> Any:
         until=(drawn["until"] - start) / seconds,
         kind=drawn["phase"].map(OTHER).fillna(kinds(drawn["state"])),
     )
-    there = [look for look in LOOKS if look.name in set(rows["kind"])]
+    there = present(LOOKS, rows["kind"])
     order = [*map(str, range(1, side_by_side + 1)), WAITING]
     chart = (
         alt.Chart(data(rows))

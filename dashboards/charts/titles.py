@@ -53,6 +53,11 @@ def decimals(numbers: Iterable[float]) -> int:
     return min(max(2, 1 - ceil(log10(spread)) + 1), 6) if spread else 2
 
 
+def signed_text(difference: float, measure: Measure) -> str:
+    """A displayed difference as text, such as ``+1.20 points``."""
+    return f"{difference:+.{decimals([0.0, difference])}f}{' points' if measure.in_points else ''}"
+
+
 def not_drawn(count: int, noun: str, why: str) -> str:
     """Say what a chart leaves out, such as ``Not drawn: 1 trial without a score.`` Returns an empty text if ``count``
     is 0. ``noun``: such as ``trial``. ``why``: such as ``without a score``.
