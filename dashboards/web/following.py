@@ -11,6 +11,7 @@ import pandas as pd
 from skipstack.dashboards.live.counts import RungCounts, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
+from skipstack.dashboards.web.section import EVERY
 from skipstack.dashboards.web.shared import Shared
 from skipstack.data.basis.collection import uncollected
 from skipstack.data.basis.errors import UserError
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
 
 SPANS = ("trial", "phase", "began", "until", "state")
 """The columns of ``Followed.spans``."""
-
-EVERY: Final = 3.0
-"""The minimum seconds between two updates of a section of a page."""
 
 SHARE: Final = 5
 """The minimum interval between two updates is this multiple of the time that an update takes. Long studies are

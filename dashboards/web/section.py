@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from skipstack.dashboards.reports.pictures.picture import Drawn
+
+EVERY: Final = 3.0
+"""The minimum seconds between two updates of a section while a study runs."""
 
 Element = str | Drawn
 """A piece of HTML, or a chart, which the browser draws."""

@@ -28,7 +28,7 @@ from skipstack.dashboards.web.elements import (
     text_field,
 )
 from skipstack.dashboards.web.export_page import differing
-from skipstack.dashboards.web.section import Element, Section
+from skipstack.dashboards.web.section import EVERY, Element, Section
 from skipstack.dashboards.web.shared import Shared
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.dashboards.web.trial_log import log_size, trial_log
@@ -48,9 +48,6 @@ from skipstack.spaces.short_names import names_by_path
 if TYPE_CHECKING:
     from skipstack.search.study.record.trial_record import TrialRecord
     from skipstack.spaces.subject import Subject
-
-EVERY: Final = 3.0
-"""The seconds between two updates of a section."""
 
 PHASES: Final[dict[Phase, tuple[str, str]]] = {
     "waiting": ("waited for a worker", "waits for a worker"),
