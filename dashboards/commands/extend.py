@@ -62,9 +62,6 @@ def extend(
     --tracking-uri, --system-metrics and --also keep their values from the previous command; the defaults shown below
     are for a new study.
     """
-    for option, count in (("trials", trials), ("seeds", seeds)):
-        if count < 0:
-            raise UserError(f"--{option}: got {count} (allowed: 0 or more)")
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.api.run import ask_for
     from skipstack.search.api.run import extend as extended
