@@ -12,7 +12,6 @@ from itertools import groupby
 from typing import Final, assert_never
 
 from skipstack.dashboards.formats.page import (
-    ABLATION_TRIAL,
     TRIAL,
     Block,
     Cell,
@@ -148,14 +147,14 @@ def _sections(table: Table, address: AddressOf | None) -> Iterator[str]:
 
 def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
     """The HTML of a row. If ``address`` is given, a row of a trial has a link to the trial's page. The link is on the
-    cell in the column ``TRIAL`` or ``ABLATION_TRIAL`` or, without such a column, on the label.
+    cell in the column ``TRIAL`` or, without such a column, on the label.
     """
     href = "" if address is None or row.trial is None else address(row.trial)
-    numbered = any(column.heading in (TRIAL, ABLATION_TRIAL) for column in table.columns)
+    numbered = any(column.heading == TRIAL for column in table.columns)
     mark = f"<span{_class(f'mark {row.mark.style}')}>{escape(row.mark.text)}</span>"
     label = _linked(_code(row.label, code=row.code), "" if numbered else href)
     cells = "".join(
-        _cell(cell, column, href if column.heading in (TRIAL, ABLATION_TRIAL) else "")
+        _cell(cell, column, href if column.heading == TRIAL else "")
         for cell, column in zip(row.cells, table.columns, strict=False)
     )
     return f'<tr{_class(row.style)}><th scope="row">{mark}{label}</th>{cells}</tr>'

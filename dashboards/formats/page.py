@@ -17,8 +17,7 @@ TrialKey = tuple[int | None, int]
 """A trial: the number of its ablation (None for a trial of the search), and the trial's own number."""
 
 TRIAL: Final = "trial"
-ABLATION_TRIAL: Final = "ablation trial"
-"""The headings of columns with the number of the row's trial, in the search and in an ablation."""
+"""The heading of a column with the number of the row's trial."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.short_names import value_text
 from skipstack.spaces.trial import CODE
 
@@ -95,10 +94,7 @@ Row = tuple[str, str, str]
 
 
 def _text(leaves: "dict[str, Scalar]", path: str) -> str:
-    if path not in leaves:
-        return NONE
-    value = leaves[path]
-    return value_text(value) if isinstance(value, str | int | float | bool) or value is None else canonical_json(value)
+    return value_text(leaves[path]) if path in leaves else NONE
 
 
 def _bundle(view: View, of: Snapshot, ranked: Sequence[int]) -> Iterator[Element]:

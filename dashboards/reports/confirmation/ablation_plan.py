@@ -73,7 +73,7 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     path = path if made.plan.path else ""
     yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
     if made.plan.tuning is not None:
-        yield _tuning(made.plan.tuning, made, expected)
+        yield _tuning(made.plan.tuning, expected)
     if expected.rounds is not None:
         yield _rounds(expected.rounds)
     found = expected.resolution
@@ -105,7 +105,7 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
         yield f"a gain of {POINTS} {unit} would take {counted(found.needed, 'seed')}"
 
 
-def _tuning(found: Tuning, made: Experiment, expected: Forecast) -> str:
+def _tuning(found: Tuning, expected: Forecast) -> str:
     arms, trials = len(found.arms), counted(found.trials, "trial")
     taken = "" if expected.tuning is None else f", about {duration(expected.tuning)} of training"
     return (
