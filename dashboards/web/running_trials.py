@@ -1,7 +1,8 @@
 """Shows the trials in training: their curves, and the score that each trial needs at its next rung to continue."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -68,17 +69,14 @@ def training_chart(progressed: "SearchSoFar") -> Drawn:
     search, ahead = progressed.search, progressed.ahead or {}
     if search.config.search.seeds_race:
         return Drawn(HEADING, "seeds race")
+    from skipstack.dashboards.charts.ahead import running_curves
+
     curves = search.curves()
     curves = curves[curves["trial"].isin(list(ahead)) & np.isfinite(curves["dev"])]
     rungs = _thresholds(ahead if search.config.search.resource == "epochs" else {})
     no_curve = "" if len(curves) else "none of them has trained an epoch yet"
-    return Drawn(HEADING, no_curve or (lambda: _drawn(curves, rungs, search.measure, search.base.epochs)))
-
-
-def _drawn(curves: "pd.DataFrame", thresholds: "pd.DataFrame", measure: Measure, epochs: int) -> Any:
-    from skipstack.dashboards.charts.ahead import running_curves
-
-    return running_curves(curves, thresholds, measure, epochs=epochs)
+    draw = partial(running_curves, curves, rungs, search.measure, epochs=search.base.epochs)
+    return Drawn(HEADING, no_curve or draw)
 
 
 def _thresholds(ahead: dict[int, tuple[Ahead, ...]]) -> "pd.DataFrame":

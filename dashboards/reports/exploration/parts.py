@@ -20,7 +20,6 @@ from skipstack.dashboards.formats.page import (
 from skipstack.dashboards.reports.wording import NONE, scored, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.exploration.budgets import Continued
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.exploration_frame import pairs
 from skipstack.search.analysis.exploration.shuffled import TIMES_EACH
@@ -37,7 +36,7 @@ Content = Mapping[str, Any]
 
 def contents(exploration: Exploration) -> Content:
     """The numbers of all details, by name. Scores are unscaled, and larger if better (``data.tasks.measure``)."""
-    model = exploration.effects
+    model, continued = exploration.effects, exploration.continued
     return {
         "effects": {
             "whole_trials": model.whole,
@@ -49,7 +48,7 @@ def contents(exploration: Exploration) -> Content:
         "pairs": _records(pairs(exploration).assign(interaction=exploration.pairs["interaction"])),
         "rungs": _records(exploration.rungs),
         "expected_best": _records(exploration.budgets),
-        "continued": None if exploration.continued is None else _continued_content(exploration.continued),
+        "continued": continued and {**asdict(continued), "worth_it": continued.worth_it},
     }
 
 
@@ -139,10 +138,6 @@ def _expected(found: Sequence[Numbers], measure: Measure) -> str:
     trials, epochs = (", ".join(f"{each[name]:,.0f}" for each in shown) for name in ("trials", "epochs"))
     drawn = f"{trials} of these trials, drawn at random, which take {epochs} epochs"
     return f"The best dev {measure.label} of {drawn}: {best}."
-
-
-def _continued_content(found: Continued) -> Content:
-    return {**asdict(found), "worth_it": found.worth_it}
 
 
 def _continued(found: Content, measure: Measure) -> str:
