@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Sentence, Table, TableRow
-from skipstack.dashboards.reports.simulation_report import recorded_content, recorded_lines
+from skipstack.dashboards.formats.page import Block, Column, Heading, Page, Report, Sentence, Table
+from skipstack.dashboards.reports.simulation_report import recorded_content, recorded_lines, setting_row, simulated_line
 from skipstack.dashboards.reports.wording import NONE, size_of
-from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.api.simulation.recordings import Recordings
 from skipstack.search.api.simulation.repeats import BUDGET, Goal, Repeated
@@ -63,8 +62,10 @@ def repeats_report(
     measure = record.measure
     title, *lines = recorded_lines(content)
     note = NOTE.format(within=size_of(goal.within, measure), best=measure.written(goal.best), budget=BUDGET)
+    first, *others = content["seeds"]
+    seeds = f"seeds {first} to {others[-1]}" if others else f"seed {first}"
     groups = (
-        (*map(Sentence, lines), Sentence(_simulated(content))),
+        (*map(Sentence, lines), Sentence(simulated_line(content, content["trials"], seeds))),
         (_table(content, measure),),
         (Sentence(note, style="dim"),),
     )
@@ -84,13 +85,6 @@ def several(reports: Sequence[Report]) -> Report:
     return Report(page=Page("", tuple(groups)), content={"studies": contents})
 
 
-def _simulated(content: Content) -> str:
-    proposers = " or ".join(dict.fromkeys(setting["proposer"] for setting in content["settings"]))
-    first, *others = content["seeds"]
-    seeds = f"seeds {first} to {others[-1]}" if others else f"seed {first}"
-    return f"{counted(content['trials'], 'trial')} by {proposers}, {seeds}, {content['workers']:,} side by side"
-
-
 def _table(content: Content, measure: Measure) -> Table:
     columns = (
         Column("epochs"),
@@ -101,12 +95,7 @@ def _table(content: Content, measure: Measure) -> Table:
         Column("at end", group="missing"),
     )
     rows = [
-        TableRow(
-            names=(setting["proposer"], setting["scheduler"]),
-            label=setting["scheduler"],
-            section=f"by {setting['proposer']}",
-            cells=tuple(map(Cell, _cells(setting, content, measure))),
-        )
+        setting_row(setting["proposer"], setting["scheduler"], _cells(setting, content, measure))
         for setting in content["settings"]
     ]
     return Table(
@@ -133,12 +122,7 @@ def _across(contents: Sequence[Content]) -> Table:
         for content in contents
     ]
     rows = [
-        TableRow(
-            names=(proposer, scheduler),
-            label=scheduler,
-            section=f"by {proposer}",
-            cells=tuple(Cell(_percent(each.get((proposer, scheduler)))) for each in shares),
-        )
+        setting_row(proposer, scheduler, (_percent(each.get((proposer, scheduler))) for each in shares))
         for proposer, scheduler in dict.fromkeys(setting for each in shares for setting in each)
     ]
     columns = tuple(Column(content["study"]) for content in contents)

@@ -1,6 +1,6 @@
 """The report of simulations. The page is written from the numbers of the JSON, so that the two agree."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -43,7 +43,8 @@ def simulation_report(
         "was trained then. Times are simulated from the recorded seconds of each epoch; epochs also as a share of what "
         "they would be if no trial were stopped."
     )
-    title, *lines = (*recorded_lines(content), _simulated(content))
+    trials = max(setting["trials"] for setting in content["settings"])
+    title, *lines = (*recorded_lines(content), simulated_line(content, trials, f"seed {content['seed']}"))
     groups = (tuple(map(Sentence, lines)), (_table(content, record.measure),), (Sentence(note, style="dim"),))
     return Report(page=Page(title, groups), content=content)
 
@@ -83,22 +84,27 @@ def _numbers(outcome: Outcome) -> Content:
     return {each.name: getattr(outcome, each.name) for each in fields(outcome) if each.name != "course"}
 
 
-def _simulated(content: Content) -> str:
-    trials = max(setting["trials"] for setting in content["settings"])
+def simulated_line(content: Content, trials: int, seeds: str) -> str:
+    """The phrase on what was simulated. ``seeds``: the seeds in words."""
     proposers = " or ".join(dict.fromkeys(setting["proposer"] for setting in content["settings"]))
-    return f"{counted(trials, 'trial')} by {proposers}, seed {content['seed']}, {content['workers']:,} side by side"
+    return f"{counted(trials, 'trial')} by {proposers}, {seeds}, {content['workers']:,} side by side"
+
+
+def setting_row(proposer: str, scheduler: str, cells: Iterable[str], *, section: bool = True) -> TableRow:
+    """The table row of a simulated setting. ``section``: whether it is below a heading that names the proposer."""
+    return TableRow(
+        names=(proposer, scheduler),
+        label=scheduler,
+        section=f"by {proposer}" if section else "",
+        cells=tuple(map(Cell, cells)),
+    )
 
 
 def _table(content: Content, measure: Measure) -> Table:
     headings = (heading_of("dev %", measure), "rank", "time", "best after", "epochs", "stopped")
     several = len({setting["proposer"] for setting in content["settings"]}) > 1
     rows = [
-        TableRow(
-            names=(setting["proposer"], setting["scheduler"]),
-            label=setting["scheduler"],
-            section=f"by {setting['proposer']}" if several else "",
-            cells=tuple(map(Cell, _cells(setting, measure))),
-        )
+        setting_row(setting["proposer"], setting["scheduler"], _cells(setting, measure), section=several)
         for setting in content["settings"]
     ]
     return Table(names=("proposer", "scheduler"), columns=tuple(map(Column, headings)), rows=tuple(rows))
