@@ -11,8 +11,7 @@ from skipstack.dashboards.formats.page import Heading, Picture, Report, Sentence
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report, with_next_step
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
-from skipstack.dashboards.reports.next_step import DIR
-from skipstack.dashboards.reports.next_step import whole_report as whole_command
+from skipstack.dashboards.reports.next_step import DIR, report_command
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.study_report import whole_report
 from skipstack.dashboards.reports.warned import warned
@@ -115,7 +114,7 @@ def _note(about: str, report: Report, *, titled: bool = False) -> str:
     """
     above = (*((Sentence(about),) if about else ()), *((Heading(report.page.title),) if titled else ()))
     groups = (above, *report.page.groups) if above else report.page.groups
-    page = replace(report.page, title="", groups=groups, whole=report.page.whole or whole_command(DIR))
+    page = replace(report.page, title="", groups=groups, whole=report.page.whole or report_command(DIR))
     text = render(replace(report, page=page), "markdown")
     return text if len(text) <= LONGEST else text[: text.rindex("\n", 0, LONGEST - len(WHOLE))] + WHOLE
 

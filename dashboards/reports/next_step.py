@@ -59,7 +59,7 @@ def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[B
     return *remedies, *_listed(list(_steps(verdict, seen, folder)))
 
 
-def whole_report(folder: str, *options: str) -> str:
+def report_command(folder: str, *options: str) -> str:
     """The command that prints the report of a study with its details."""
     return _typed("report", folder, *options, "--full")
 

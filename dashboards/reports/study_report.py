@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skipstack.dashboards.formats.page import Report
-from skipstack.dashboards.reports.next_step import DIR
-from skipstack.dashboards.reports.next_step import whole_report as command
+from skipstack.dashboards.reports.next_step import DIR, report_command
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError
 
@@ -43,7 +42,7 @@ def study_report(
         from skipstack.search.analysis.confirmation.against import compare
 
         compared = comparison_report(compare(frames.record, *against, randomise=randomise))
-        whole = replace(compared.page, whole=command(folder, "--against", against[0]))
+        whole = replace(compared.page, whole=report_command(folder, "--against", against[0]))
         return warned(replace(compared, page=whole), frames.warnings)
     tables: Tables = ()
     if frames.fixed and not by:
@@ -85,4 +84,4 @@ def _confirmed(frames: "StudyFrames", tables: "Tables", folder: str) -> Report:
 
     reports, first = [ablated_report(*each) for each in tables], first_shown(tables)
     found = one_report(reports, first)
-    return replace(found, page=replace(found.page, whole=command(folder, "--confirmed")))
+    return replace(found, page=replace(found.page, whole=report_command(folder, "--confirmed")))

@@ -18,7 +18,6 @@ from skipstack.search.study.record.call_models import is_exportable
 from skipstack.search.study.record.folder import StudyFolder
 
 if TYPE_CHECKING:
-    from skipstack.dashboards.formats.page import Report
     from skipstack.search.study.record.trial_record import TrialRecord
 
 REPORTS: Final[dict[str, tuple[str, FileFormat, str]]] = {
@@ -52,7 +51,8 @@ def file_of(view: View, name: str) -> File:
     study = re.sub(r"[^A-Za-z0-9_.-]+", "-", of.frames.study.name)
     if name in REPORTS:
         _, form, mime = REPORTS[name]
-        return File(report_file(of, form), study + Path(name).suffix, mime)
+        content = rendered(study_report(of.frames), form, full=form != "html")  # HTML always has the details, folded
+        return File(content, study + Path(name).suffix, mime)
     if name == TRIALS:
         table = listed(of.explored, chosen_of(view, of.explored).trials)
         return File(table.to_csv(index_label="trial").encode(), f"{study}-{TRIALS}", "text/csv")
@@ -72,16 +72,6 @@ def bundle_link(view: View, trial: "TrialRecord") -> str:
     if not is_here(view.path, trial):
         return sentence(NO_WEIGHTS if trial.config.keeps_weights else NO_MODEL, pale=True)
     return f"<p>{link(view.file(f'trial-{trial.number}.zip'), 'Bundle (.zip)', download=True)}</p>"
-
-
-def whole_report(of: Snapshot) -> "Report":
-    """The report that ``skipstack report`` prints."""
-    return study_report(of.frames)
-
-
-def report_file(of: Snapshot, form: FileFormat) -> bytes:
-    """The file that ``skipstack report --format`` writes, with all details."""
-    return rendered(whole_report(of), form, full=form != "html")  # HTML always has the details, folded
 
 
 def bundle_file(of: Snapshot, number: int) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from skipstack.dashboards.reports.exploration.report import about
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import objective_charts, search_chart
-from skipstack.dashboards.web.downloads import whole_report
+from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.web.elements import charts, empty, link, report, sentence, verdict
 from skipstack.dashboards.web.page_names import BELIEVE
 from skipstack.dashboards.web.section import Element, Section
@@ -55,7 +55,7 @@ def _questions(view: View, asked: str) -> str:
 
 
 def _report(view: View, of: Snapshot) -> Iterator[Element]:
-    yield report(whole_report(of), view.trial, titled=False, said=of.verdict)
+    yield report(study_report(of.frames), view.trial, titled=False, said=of.verdict)
 
 
 def values_charts(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:

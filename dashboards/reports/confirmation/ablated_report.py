@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from skipstack.dashboards.formats.page import FoldedPart, Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
-from skipstack.dashboards.reports.next_step import after_ablation, whole_report
+from skipstack.dashboards.reports.next_step import after_ablation, report_command
 from skipstack.dashboards.reports.pictures.confirmed_pictures import trend_charts
 from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
@@ -52,7 +52,7 @@ def with_next_step(report: Report, record: StudyRecord, found: Confirmation, fol
     ``found``: the table of the report. ``folder``: the study's folder, as shown in the commands.
     """
     step = after_ablation(record.study.space.base, of_table(record, found), folder)
-    return replace(report, page=replace(report.page, groups=(*report.page.groups, step), whole=whole_report(folder)))
+    return replace(report, page=replace(report.page, groups=(*report.page.groups, step), whole=report_command(folder)))
 
 
 def _cost(record: StudyRecord) -> Iterator[Sentence]:

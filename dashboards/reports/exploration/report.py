@@ -22,7 +22,7 @@ from skipstack.dashboards.reports.exploration.table import (
     numbers_of,
     table,
 )
-from skipstack.dashboards.reports.next_step import DIR, confirming, next_step, whole_report
+from skipstack.dashboards.reports.next_step import DIR, confirming, next_step, report_command
 from skipstack.dashboards.reports.pictures.picture import pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
@@ -90,7 +90,7 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
             ),
             verdict=said,
             answers=answers(found),
-            whole=whole_report(folder),
+            whole=report_command(folder),
             details=(
                 *((FoldedPart("the best config", (best,)),) if decided else ()),
                 *(() if by else (values,)),
