@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
@@ -143,7 +143,7 @@ class Followed:
         self._wrong: UserError | None = None
         """The error of an event that cannot come next, after which the counts cannot be used."""
         self._news = Following(self._ledger.folder)
-        self._lock = Lock()
+        self._lock = RLock()
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
         self._since = 0.0
@@ -182,12 +182,18 @@ class Followed:
     def look(self) -> StudyNow:
         """Read the new events, and return the current state. Thread-safe."""
         with self._lock:
-            return self._look()
+            began, first = time.perf_counter(), self._standing is None
+            if self._ledger.whole(self._take) or self._standing is None:
+                if self._counts.record.opened is None:
+                    raise empty_ledger(self._path)
+                self._standing, self._is_progressed = self._now(), False
+                self._seconds = 0.0 if first else time.perf_counter() - began
+            return self._standing
 
     def spans(self) -> pd.DataFrame:
         """A table of when trials waited, trained and were measured, in Unix seconds (``SPANS``). Thread-safe."""
         with self._lock:
-            self._look()
+            self.look()
             spans = [
                 (each.trial, each.phase, each.began, each.until, reason_in_words(each.state))
                 for each in self._phases.spans()
@@ -201,7 +207,7 @@ class Followed:
         This is much faster than an exploration: only the rows of trials with new events are made again.
         """
         with self._lock:
-            self._look()
+            self.look()
             record = self._counts.record
             for number in record.trials.keys() - self._scores.keys() | self._stale:
                 self._scores[number] = score_row(record, record.trials[number])
@@ -215,7 +221,7 @@ class Followed:
         trials. Thread-safe.
         """
         with self._lock:
-            self._look()
+            self.look()
             record = self._counts.record
             return [trial.number for trial in record.ranked()] if record.study.search.seeds_race else None
 
@@ -226,7 +232,7 @@ class Followed:
         exploration.
         """
         with self._lock:
-            over, began = self._look().state in OVER, time.perf_counter()
+            over, began = self.look().state in OVER, time.perf_counter()
             recent = not over and began - self._progressed_at < RECENT + self._progress_seconds
             if self._progressed is None or not (self._is_progressed or recent):
                 self._progressed, self._is_progressed = self._read(), True
@@ -237,15 +243,6 @@ class Followed:
     def _pace(self, seconds: float) -> float | None:
         over = self._standing is not None and self._standing.state == "finished"
         return None if over else max(EVERY, SHARE * seconds)
-
-    def _look(self) -> StudyNow:
-        began, first = time.perf_counter(), self._standing is None
-        if self._ledger.whole(self._take) or self._standing is None:
-            if self._counts.record.opened is None:
-                raise empty_ledger(self._path)
-            self._standing, self._is_progressed = self._now(), False
-            self._seconds = 0.0 if first else time.perf_counter() - began
-        return self._standing
 
     def _take(self) -> bool:
         """Read and count the new events. Returns whether there were any."""
