@@ -99,11 +99,17 @@ class Snapshot:
 
 
 def snapshot(path: Path) -> Snapshot:
-    """A snapshot of the study in a folder. It may be out of date if the ledger is long (``SECONDS``). Raises UserError
-    if the study is missing or damaged.
+    """A snapshot of the study in a folder. If the ledger is long, it is the last one; if that is old (``SECONDS``), a
+    thread reads another for later requests. Raises UserError if the study is missing or damaged.
     """
     version = version_of(path)
-    return _read(str(path), version) if is_short(version) else _long(str(path))
+    if is_short(version):
+        return _read(path, version)
+    latest = LATEST(path, lambda: _Latest.of(path))
+    if time.monotonic() - latest.began > SECONDS:
+        latest.began = time.monotonic()  # so that no other request starts a thread
+        Thread(target=_again, args=(path, latest), daemon=True).start()
+    return latest.snapshot
 
 
 def is_short(version: Version) -> bool:
@@ -122,22 +128,13 @@ def version_of(path: Path) -> Version:
     return ledger.whole(stated)
 
 
-def _read(path: str, version: Version) -> Snapshot:
+def _read(path: Path, version: Version) -> Snapshot:
     from skipstack.search.analysis.study_frames import study_frames
 
-    return READ(path, lambda: Snapshot(Path(path), study_frames(Path(path))), version)
+    return READ(path, lambda: Snapshot(path, study_frames(path)), version)
 
 
-def _long(path: str) -> Snapshot:
-    """The last snapshot of a study with a long ledger. If it is old, a thread reads a new one."""
-    latest = LATEST(path, lambda: _Latest.of(path))
-    if time.monotonic() - latest.began > SECONDS:
-        latest.began = time.monotonic()  # so that no other request starts a thread
-        Thread(target=_again, args=(path, latest), daemon=True).start()
-    return latest.snapshot
-
-
-def _again(path: str, latest: "_Latest") -> None:
+def _again(path: Path, latest: "_Latest") -> None:
     with suppress(UserError):  # the study was deleted; the next request reports it
         now = _Latest.of(path)
         latest.began, latest.snapshot = now.began, now.snapshot
@@ -151,9 +148,9 @@ class _Latest:
     snapshot: Snapshot
 
     @classmethod
-    def of(cls, path: str) -> "_Latest":
-        return cls(time.monotonic(), _read(path, version_of(Path(path))))
+    def of(cls, path: Path) -> "_Latest":
+        return cls(time.monotonic(), _read(path, version_of(path)))
 
 
-READ: Final = Shared[str, Snapshot](MOST)
-LATEST: Final = Shared[str, _Latest](MOST)
+READ: Final = Shared[Path, Snapshot](MOST)
+LATEST: Final = Shared[Path, _Latest](MOST)
