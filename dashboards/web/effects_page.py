@@ -75,14 +75,9 @@ def _axes(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
 
     two = chosen.axes[:2]
     few = "" if len(two) == 2 and len(chosen.trials) else "this takes two axes and a trial"
-    yield Drawn(
-        "Scores over two axes",
-        few or (lambda: means_over(chosen.trials, seen.measure, *two, names=chosen.names, log=chosen.log)),
-    )
-    yield Drawn(
-        "Ranks over two axes",
-        few or (lambda: ranks_over(chosen.trials, seen.measure, *two, names=chosen.names, log=chosen.log)),
-    )
+    for what, draw in (("Scores", means_over), ("Ranks", ranks_over)):
+        drawn = partial(draw, chosen.trials, seen.measure, *two, names=chosen.names, log=chosen.log)
+        yield Drawn(f"{what} over two axes", few or drawn)
     yield search_chart("Importance of axes", seen)
     yield search_chart("Pairs of axes", seen)
 

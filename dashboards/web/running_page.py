@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
@@ -67,29 +67,22 @@ def running_page(view: View) -> Sequence[Section]:
     found, short = followed(path), is_short(version_of(path))
     over = found.look().state == "finished" if short else are_at_hand(path) and snapshot(path).frames.finished
     pace, slow = (never, never) if over else (found.pace, found.progress_pace)
-
-    def told(key: str, show: Callable[[], Iterable[Element]], every: Callable[[], float | None] = pace) -> Section:
-        return Section(key, show, "now" if short else "soon", every=every)
-
-    def explored(key: str, show: Callable[[], Iterable[Element]]) -> Section:
-        return Section(key, show, "now" if short or over else "soon", every=slow)
-
+    told = partial(Section, when="now" if short else "soon", every=pace)
+    explored = partial(Section, when="now" if short or over else "soon", every=slow)
     return [
         explored("verdict", lambda: [verdict(snapshot(path).verdict if over else verdict_now(path))]),
-        told("written", partial(written_about, view), never),
+        told("written", partial(written_about, view), every=never),
         told("numbers", partial(_numbers, path)),
-        told("training", lambda: () if over else _training(view), slow),
-        told("act", lambda: () if over else forms(view), never),
-        Section(
-            "asked", partial(waiting, view), "now" if short else "soon", every=pace, also=partial(are_waiting, view)
-        ),
+        told("training", lambda: () if over else _training(view), every=slow),
+        told("act", lambda: () if over else forms(view), every=never),
+        told("asked", partial(waiting, view), also=partial(are_waiting, view)),
         explored("curves", partial(_curves, path, over=over)),
         told("timeline", lambda: [chart(time_chart(found.spans()))]),
         told("told", partial(_told, path)),
-        told("chosen", partial(_choice, view), never),
-        Section("log", partial(_log, view), "now" if short else "soon", every=pace, also=partial(_log_size, view)),
+        told("chosen", partial(_choice, view), every=never),
+        told("log", partial(_log, view), also=partial(_log_size, view)),
         told("place", partial(_place, path)),
-        told("write", partial(writing, view), never),
+        told("write", partial(writing, view), every=never),
     ]
 
 
