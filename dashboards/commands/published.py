@@ -49,7 +49,7 @@ def published(
     tags: dict[RunKey, dict[str, str]] = {}
     for (own, table), each in zip(tables, reports, strict=True):
         number = table.ablation
-        rows = by_run(own, table, number)
+        rows = by_run(own, table)
         metrics |= {key: metrics_of(key, row, record.measure) for key, row in rows.items()}
         if number is None:
             tags |= {key: {"skipstack.over": row.over} for key, row in rows.items() if not row.is_reference}

@@ -9,14 +9,14 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.study.record.study_record import StudyRecord
 
 
-def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> dict[RunKey, ConfirmedRow]:
+def by_run(record: StudyRecord, table: Confirmation) -> dict[RunKey, ConfirmedRow]:
     """The rows of a confirmed table, by the keys of their MLflow runs.
 
     A row is a trial's comparison with a reference. The first comparison of a trial belongs to the trial's own run. A
     further comparison has its own run, and so has a mean over corpora, which has no trial. A mean without a gain is
     left out, and so is a row without a run: two trials that are compared twice have the run of their first comparison.
-    ``ablation``: the number of the table's ablation; None if the rows are trials of the search.
     """
+    ablation = table.ablation
     if ablation is None:
         return {(None, row.trial): row for row in table.rows if row.trial is not None}
     comparisons = {each.numbers: each for each in compared(record)}
