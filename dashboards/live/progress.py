@@ -67,7 +67,14 @@ class Progress:
         self._are_identical = bool(self._identical())
         # Another thread draws the table. Never print while holding this lock: Live takes its own lock to print.
         self._lock = threading.Lock()
-        self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
+        self._live: Live | None = None
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            self._live = Live(
+                get_renderable=self._drawn,
+                console=self._console,
+                refresh_per_second=REFRESHED_PER_SECOND,
+                redirect_stdout=False,
+            )
         self._begun = clock()
         self._last_line: float | None = None
         self._unprinted = False
@@ -133,14 +140,6 @@ class Progress:
 
     def _say(self, text: str) -> None:
         self._console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
-
-    def _new_live(self) -> Live:
-        return Live(
-            get_renderable=self._drawn,
-            console=self._console,
-            refresh_per_second=REFRESHED_PER_SECOND,
-            redirect_stdout=False,
-        )
 
     def _drawn(self) -> RenderableType:
         with self._lock:

@@ -45,7 +45,7 @@ def document(view: View, sections: Sequence[Section], *, version: str, charts: s
         charts=charts,
         title=escape(title),
         events=shown(view.address(follow="1")) if follows else "",
-        pages="".join(_entry(view, page) for page in NAMES),
+        pages="".join(f"<li>{link(view.to(page), NAMES[page], current=page == view.page)}</li>" for page in NAMES),
         choice=_choice(view),
         main="\n".join(_framed(view, section) for section in sections),
     )
@@ -97,10 +97,6 @@ def _framed(view: View, section: Section) -> str:
         case _:
             title = shown(section.title)
             return f'<details data-opened="{address}"><summary>{title}</summary>{frame}></section></details>'
-
-
-def _entry(view: View, page: str) -> str:
-    return f"<li>{link(view.to(page), NAMES[page], current=page == view.page)}</li>"
 
 
 def _choice(view: View) -> str:

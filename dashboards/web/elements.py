@@ -148,12 +148,8 @@ def folded(title: str, inner: str, *, opened: bool = False) -> str:
 
 def code(text: str) -> str:
     """Lines in a typewriter face, which scroll if there are many."""
-    return f'<pre tabindex="0"><code>{shown_lines(text)}</code></pre>'
-
-
-def shown_lines(text: str) -> str:
-    """The HTML that shows lines literally."""
-    return "\n".join(shown(line) for line in text.splitlines())
+    lines = "\n".join(map(shown, text.splitlines()))
+    return f'<pre tabindex="0"><code>{lines}</code></pre>'
 
 
 def form(*fields: str, name: str, action: str = "") -> str:
@@ -194,7 +190,10 @@ def select(name: str, label: str, options: Mapping[str, str], chosen: str, *, pl
     nothing; empty if there is no such option.
     """
     none = f'<option value="">{shown(placeholder)}</option>' if placeholder else ""
-    listed = "".join(_option(value, text, value == chosen) for value, text in options.items())
+    listed = "".join(
+        f'<option value="{shown(value)}"{" selected" if value == chosen else ""}>{shown(text)}</option>'
+        for value, text in options.items()
+    )
     return f'<label>{shown(label)}<select name="{shown(name)}">{none}{listed}</select></label>'
 
 
@@ -248,7 +247,3 @@ def drawing_of(config: "Subject", title: str) -> str:
     diagram = diagram_of(config)
     words = " ".join(described(diagram))
     return picture(drawing(diagram, title), words) + folded("In words", sentence(words))
-
-
-def _option(value: str, text: str, chosen: bool) -> str:
-    return f'<option value="{shown(value)}"{" selected" if chosen else ""}>{shown(text)}</option>'
