@@ -22,6 +22,7 @@ from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.collection import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.options import Execution
 from skipstack.search.api.recorded_options import execution_of
 from skipstack.search.api.run import Run, ablate, next_part, with_all_parts
@@ -77,6 +78,15 @@ def said_if_long(what: str) -> Iterator[None]:
         waiting.cancel()
 
 
+def publish(run: Run, record: StudyRecord | None = None, found: Exploration | None = None) -> Mapping[str, str]:
+    """Write the results of a study to MLflow, and say so if that takes long. Return the addresses of its views there.
+
+    ``record``, ``found``: the study and the exploration of its search; read and computed here if None.
+    """
+    with said_if_long(PUBLISHING):
+        return run.publish(partial(published, found=found, warn=say), record)
+
+
 def finish(run: Run) -> int:
     """Run a study to its end, print its report and the next commands, and return the exit code."""
     try:
@@ -98,9 +108,7 @@ def _searched(run: Run) -> int:
         report = with_logs(warned(report, record.warnings), found.seen.trials, run.folder)
         with _printed(run):
             print_report(report)
-    with said_if_long(PUBLISHING):
-        pages = run.publish(partial(published, found=found, warn=say), record)
-    _next_steps(run, record, pages)
+    _next_steps(run, record, publish(run, record, found))
     return _faults(record, run.folder)
 
 
@@ -121,9 +129,7 @@ def _ablated(run: Run) -> int:
         run.close()  # all parts are published together, after the last one
         say(part_in_words(further.experiment))
         run = ablate(further, run.execution)
-    with said_if_long(PUBLISHING):
-        pages = run.publish(partial(published, warn=say))
-    own = {name: page for name, page in pages.items() if name == f"ablation {number}"}
+    own = {name: page for name, page in publish(run).items() if name == f"ablation {number}"}
     for line in headed(to_look_at(run.folder.path, private_runs=run.has_private_runs, pages=own)):
         say(line)
     return code

@@ -1,6 +1,5 @@
 """``skipstack sync``: writes the missing runs of a study into MLflow, from its ledger."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -28,16 +27,14 @@ def sync(
     all events of the study, from the first one on.
     """
     from skipstack.dashboards.commands.next_steps import to_look_at
-    from skipstack.dashboards.commands.published import published
-    from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
+    from skipstack.dashboards.commands.running import execution, publish
     from skipstack.search.api.run import sync_to_mlflow
 
     where = execution(study, engine="serial", tracking_uri=tracking_uri, also=also)
     run = sync_to_mlflow(study, where)
     if run.missing:
         raise UserError(run.missing[0])
-    with said_if_long(PUBLISHING):
-        pages = run.publish(partial(published, warn=say))
+    pages = publish(run)
     shown = to_look_at(study, private_runs=run.has_private_runs, pages=pages) if pages else []
     for line in shown or ["nothing is shown in MLflow"]:
         say(line)
