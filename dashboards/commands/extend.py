@@ -17,6 +17,7 @@ from skipstack.dashboards.commands.options import (
     with_run_options,
 )
 from skipstack.dashboards.reports.printing import say
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.code_version import code_version
@@ -110,7 +111,7 @@ def rerun(
         difference = trained_again(
             record, StudyFolder(study), trial, TrainingWorker, scratch=Path(scratch), device=device, tell=say
         )
-    over = f"{reports} {'epoch' if reports == 1 else 'epochs'}, {seeds} {'seed' if seeds == 1 else 'seeds'}"
+    over = f"{counted(reports, 'epoch')}, {counted(seeds, 'seed')}"
     if difference is None:
         print(f"trial {trial}: {over}: every score and metric is the recorded one, bit for bit")
         return 0

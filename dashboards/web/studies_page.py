@@ -26,6 +26,7 @@ from skipstack.dashboards.web.page_names import BELIEVE, GOING, WORKS
 from skipstack.dashboards.web.section import Element, Section
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.dashboards.web.view import View
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.corpora.config import called
 from skipstack.search.study.study_size import study_size
@@ -70,7 +71,7 @@ def studies_page(view: View) -> Sequence[Section]:
     studies = view.studies
     if not studies:
         return [Section("studies", lambda: [heading("No studies yet", level=1), empty(NONE_YET)])]
-    title = heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}", level=1)
+    title = heading(counted(len(studies), "study", "studies"), level=1)
     sort = view.one("sort", NEWEST)
     if sort.removeprefix("-") not in COLUMNS:
         raise UserError(unknown("column", sort.removeprefix("-"), COLUMNS))
