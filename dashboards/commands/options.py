@@ -27,15 +27,15 @@ def whole(text: str) -> int:
 
 
 def number(about: str, least: int | None = None, most: int | None = None) -> Any:
-    """The Typer option of a whole number from ``least`` to ``most``, if these are given. ``about``: its help."""
+    """The Typer option of a whole number, from ``least`` to ``most`` if these are given. ``about``: its help."""
 
-    def within(text: str) -> int:
-        value = whole(text)
-        if (least is not None and value < least) or (most is not None and value > most):
-            raise typer.BadParameter(f"got {value}, not {f'{least} or more' if most is None else f'{least} to {most}'}")
+    def within(option: typer.CallbackParam, value: int | None) -> int | None:
+        if value is not None and least is not None and (value < least or (most is not None and value > most)):
+            allowed = f"{least} or more" if most is None else f"{least} to {most}"
+            raise UserError(f"{option.opts[0]}: got {value} (allowed: {allowed})")
         return value
 
-    return typer.Option(help=about, parser=within, metavar="N")
+    return typer.Option(help=about, parser=whole, metavar="N", callback=None if least is None else within)
 
 
 def decimal(text: str) -> float:
@@ -63,8 +63,6 @@ Settings = Annotated[
         "--set", metavar="PATH=VALUE", help="Set a field of the base, such as model.stack.depth=3; may be repeated."
     ),
 ]
-Trials = Annotated[int | None, number("How many trials to run, at most.")]
-Seed = Annotated[int | None, number("The random seed of the study: of its proposals and of the order of batches.")]
 AnyFormat = Annotated[FileFormat, typer.Option("--format", help="The format of the output.")]
 TextOrJson = Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")]
 Out = Annotated[Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")]
@@ -112,7 +110,7 @@ STUDY_OPTIONS: Final[Mapping[str, Any]] = {
             "the best of them first. May be repeated.",
         ),
     ],
-    "trials": Trials,
+    "trials": Annotated[int | None, number("How many trials to run, at most.")],
     "hours": Annotated[
         float | None,
         typer.Option(
@@ -135,7 +133,9 @@ STUDY_OPTIONS: Final[Mapping[str, Any]] = {
     "lanes": Annotated[
         str | None, typer.Option(help="How many seeds train in one batched computation: a number, or `auto`.")
     ],
-    "seed": Seed,
+    "seed": Annotated[
+        int | None, number("The random seed of the study: of its proposals and of the order of batches.")
+    ],
 }
 """The options with which a command line changes a study, by name, in the order of ``--help``."""
 

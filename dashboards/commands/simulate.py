@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from skipstack.dashboards.commands.options import Code, Seed, TextOrJson, Trials, number
+from skipstack.dashboards.commands.options import Code, TextOrJson, number
 from skipstack.dashboards.reports.printing import print_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError, unknown
@@ -34,9 +34,9 @@ def simulate(
             "own, and none.",
         ),
     ] = None,
-    grace: Annotated[int | None, number("No trial is stopped before this rung (median: before this epoch).")] = None,
-    reduction: Annotated[int | None, number("At each rung, one in N trials continues.")] = None,
-    keep: Annotated[int | None, number("For keep_best: how many trials continue after the first epoch.")] = None,
+    grace: Annotated[int | None, number("No trial is stopped before this rung (median: before this epoch).", 1)] = None,
+    reduction: Annotated[int | None, number("At each rung, one in N trials continues.", 2)] = None,
+    keep: Annotated[int | None, number("For keep_best: how many trials continue after the first epoch.", 1)] = None,
     proposers: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,14 +46,15 @@ def simulate(
             "own.",
         ),
     ] = None,
-    workers: Annotated[int, number(f"Trials that run at the same time, 1 to {MOST_WORKERS:,}.")] = 1,
-    trials: Trials = None,
-    seed: Seed = None,
+    workers: Annotated[int, number(f"Trials that run at the same time, 1 to {MOST_WORKERS:,}.", 1, MOST_WORKERS)] = 1,
+    trials: Annotated[int | None, number("How many trials to run, at most.", 1)] = None,
+    seed: Annotated[int | None, number("The random seed of the proposals; by default the study's.", 0)] = None,
     repeat: Annotated[
         int,
         number(
             "Simulate each setting with N seeds of the proposer; print medians, such as the epochs until the best "
-            "is found, and with how many seeds it is."
+            "is found, and with how many seeds it is.",
+            1,
         ),
     ] = 1,
     within: Annotated[
@@ -74,18 +75,6 @@ def simulate(
     Runs schedulers and proposers over the recorded learning curves of a finished study, and shows what they would have
     found, and how fast. Nothing is trained and nothing is written. Several studies are shown one below the other.
     """
-    for option, value, least in (
-        ("grace", grace, 1),
-        ("reduction", reduction, 2),
-        ("keep", keep, 1),
-        ("trials", trials, 1),
-        ("seed", seed, 0),
-        ("repeat", repeat, 1),
-    ):
-        if value is not None and value < least:
-            raise UserError(f"--{option}: got {value} (allowed: {least} or more)")
-    if not 1 <= workers <= MOST_WORKERS:
-        raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
     if not 0 <= within < math.inf:
         raise UserError(f"--within: got {within} (allowed: 0 or more)")
     from skipstack.dashboards.reports.repeats_report import repeats_report, several
