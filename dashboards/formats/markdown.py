@@ -30,17 +30,11 @@ def _block(block: Block) -> Iterator[str]:
         case Listing():
             yield from (f"- {_code(item) if block.code else _escaped(item)}" for item in block.items)
         case Table():
-            yield _row([*table_headings(block)])
+            yield _row([*block.names, *(column.name for column in block.columns)])
             yield f"|{'---|' * len(block.names)}{''.join(RULES[column.justify] for column in block.columns)}"
             yield from (_row(list(_cells(row))) for row in block.rows)
         case _:
             assert_never(block)
-
-
-def table_headings(table: Table) -> Iterator[str]:
-    """Yields the headings of a table's columns: first those of the rows' subjects, then those of the cells."""
-    yield from table.names
-    yield from (column.name for column in table.columns)
 
 
 def _cells(row: TableRow) -> Iterator[str]:

@@ -22,8 +22,12 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """The colours of a page by name, in light mode and in dark mode."""
 
-LIGHT, DARK = (" ".join(f"--{name}: {both[dark]};" for name, both in COLOURS.items()) for dark in (0, 1))
-"""The CSS variables of the colours in light mode, and in dark mode."""
+_LIGHT, _DARK = (" ".join(f"--{name}: {both[dark]};" for name, both in COLOURS.items()) for dark in (0, 1))
+
+THEME: Final = f"""\
+:root {{ color-scheme: light dark; {_LIGHT} }}
+@media screen and (prefers-color-scheme: dark) {{ :root {{ {_DARK} }} }}"""
+"""The CSS variables of the colours, in light mode and on dark screens."""
 
 PICTURES: Final = "\n".join(
     f'svg [{part}="{COLOURS[name][0]}"] {{ {part}: var(--{name}); }}'
@@ -51,11 +55,7 @@ tbody tr:not(.section):hover { background: var(--band); }
 """The CSS of tables, and of the classes named after the words of Rich styles."""
 
 STYLE: Final = (
-    f"""\
-:root {{ color-scheme: light dark; {LIGHT} }}
-@media screen and (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}
-"""
-    + f"body {{ font: 16px/1.5 {FONT}; }}\n"
+    f"{THEME}\nbody {{ font: 16px/1.5 {FONT}; }}\n"
     + """\
 body { margin: 0; background: var(--paper); color: var(--ink); }
 main { max-width: 76rem; margin: 0 auto; padding: 1rem; }

@@ -77,6 +77,7 @@ def _content(plan: Plan) -> Content:
 def plan_report(plan: Plan) -> Report:
     """The report of a plan."""
     content = _content(plan)
+    unchanging = content["one_network"]
     networks: list[tuple[Block, ...]] = []
     if content["networks"]:
         failed = tuple(
@@ -86,7 +87,7 @@ def plan_report(plan: Plan) -> Report:
     groups = (
         (Heading("space"), Listing(tuple(space_lines(content["space"])))),
         (Heading("axes"), Listing((*axis_lines(content["axes"]), *plan.study.removals))),
-        *_changing_nothing(content["one_network"]),
+        *([(Heading("values that change nothing"), Listing(tuple(unchanging)))] if unchanging else []),
         (Heading("study"), Listing(tuple(_study(content["search"])))),
         *networks,
         (Heading("forecast, for all trials together"), _forecasts(content)),
@@ -94,10 +95,6 @@ def plan_report(plan: Plan) -> Report:
     )
     title = ": ".join(filter(None, (content["study"], content["about"])))
     return Report(page=Page(title, groups), content=content)
-
-
-def _changing_nothing(lines: Sequence[str]) -> list[tuple[Block, ...]]:
-    return [(Heading("values that change nothing"), Listing(tuple(lines)))] if lines else []
 
 
 def _network(network: Network) -> Content:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from skipstack.dashboards.formats.style import DARK, FONT, LIGHT, PICTURES, TABLES
+from skipstack.dashboards.formats.style import FONT, PICTURES, TABLES, THEME
 from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
 from skipstack.dashboards.web.acting import act, admitted, may_act
 from skipstack.dashboards.web.chart_data import chart_data
@@ -68,8 +68,7 @@ HERE: Final = Path(__file__).parent
 SCRIPT: Final = (HERE / "script.js").read_text(encoding="utf-8")
 STYLE: Final = "\n".join(
     (
-        f":root {{ color-scheme: light dark; {LIGHT} }}",
-        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}",
+        THEME,
         f"body {{ font-family: {FONT}; }}",
         TABLES,
         PICTURES,
