@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from skipstack.dashboards.commands.options import Hosts, Port, StoreOfStudy, located
+from skipstack.dashboards.commands.options import Hosts, Port, StoreOfStudy, in_mlflow, located
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import need
 
@@ -39,14 +39,14 @@ def dashboard(
     need("starlette", "dashboard")
     here = Path("runs") if Path("runs").is_dir() else Path()
     given = folders or [here if tracking_uri is None else Path(STORE)]
-    local = [path for path in given if not _in_mlflow(path)]
+    local = [path for path in given if not in_mlflow(path)]
     for path in local:
         if not path.is_dir():
             raise UserError(
                 f"{path}: no such folder (allowed: a folder with studies below it, mlflow:NAME, or --tracking-uri URI "
                 "alone)"
             )
-    named = [path for path in given if _in_mlflow(path) and str(path) != STORE]
+    named = [path for path in given if in_mlflow(path) and str(path) != STORE]
     received = dict(zip(map(str, named), located(named, tracking_uri), strict=True))
     if Path(STORE) in given:
         from skipstack.search.publishing.tracking.reading import all_located
@@ -56,7 +56,3 @@ def dashboard(
 
     asks = not no_browser and sys.stdin.isatty() and sys.stdout.isatty()
     serve(local, received, port=port, hosts=host or (), browser=asks)
-
-
-def _in_mlflow(path: Path) -> bool:
-    return str(path).startswith(("mlflow:", "runs:")) and not path.exists()

@@ -240,9 +240,14 @@ def studied(study: str, given: dict[str, Any]) -> "tuple[StudyConfig, Path]":
     return load_study(study, overrides=overrides, **own)
 
 
+def in_mlflow(study: Path) -> bool:
+    """Whether ``study`` is the address of a study in MLflow, and not a folder."""
+    return str(study).startswith(("mlflow:", "runs:")) and not study.exists()
+
+
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
     """The folders of ``studies``. Studies in MLflow are downloaded (``search/publishing/tracking/reading.py``)."""
-    if not any(str(study).startswith(("mlflow:", "runs:")) for study in studies):
+    if not any(map(in_mlflow, studies)):
         return list(studies)
     from skipstack.search.publishing.tracking.reading import located as fetched
 
