@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 NOTHING = "Nothing is confirmed: that takes configs fixed in advance, each trained to its end with several seeds."
 
-TOLD = "What the search says of itself"
-
 
 def confidence_page(view: View) -> Sequence[Section]:
     """The page "Can I believe it?"."""
@@ -78,7 +76,8 @@ def _table(view: View, of: Snapshot, made: Report) -> Iterator[Element]:
 
 
 def _search(of: Snapshot) -> Iterator[Element]:
-    yield heading(TOLD, note="Described, and not tested.")
+    yield heading("What the search says of itself")
+    yield sentence("Described, and not tested.", pale=True)
     yield from charts(confidence_charts(of.explored))
 
 

@@ -26,9 +26,9 @@ def shown(text: str) -> str:
     return escape(visible(text))
 
 
-def heading(text: str, *, level: int = 2, note: str = "") -> str:
-    """A heading, and below it a ``note`` on how to read the elements that follow."""
-    return f"<h{level}>{shown(text)}</h{level}>{note and f'<p class=pale>{shown(note)}</p>'}"
+def heading(text: str, *, level: int = 2) -> str:
+    """A heading."""
+    return f"<h{level}>{shown(text)}</h{level}>"
 
 
 def sentence(text: str, *, pale: bool = False) -> str:
