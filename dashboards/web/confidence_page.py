@@ -119,4 +119,4 @@ def _corpora(view: View, of: Snapshot) -> Iterator[Element]:
     except UserError as error:
         yield sentence(str(error), pale=True)
         return
-    yield report(health_report(title, described, said=of.frames.warnings), view.trial, titled=False)
+    yield report(health_report(title, described, said=of.frames.warnings), titled=False)

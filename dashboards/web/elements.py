@@ -90,11 +90,11 @@ def chart(drawn: Drawn) -> Element:
     return drawn
 
 
-def report(made: Report, address: AddressOf, *, titled: bool = True, said: str = "") -> str:
+def report(made: Report, address: AddressOf | None = None, *, titled: bool = True, said: str = "") -> str:
     """The page of a report, without its pictures.
 
-    ``address``: returns the address of a trial's page. ``titled``: whether to show the report's title. ``said``: the
-    verdict already shown on the page, which is not repeated, nor are its answers.
+    ``address``: returns the address of a trial's page; None means no links. ``titled``: whether to show the report's
+    title. ``said``: the verdict already shown on the page, which is not repeated, nor are its answers.
     """
     page = made.page if made.page.verdict != said else replace(made.page, verdict="", answers=())
     title = heading(page.title) if titled and page.title else ""

@@ -62,7 +62,7 @@ def _inside(view: View, of: Snapshot, number: str, text: str) -> Iterator[Elemen
         yield sentence(str(error))
         return
     yield code(bundle.task.written(predicted, bundle.task.forms[0], bundle.segmentation))
-    yield report(insight_report(seen), view.trial, titled=False)
+    yield report(insight_report(seen), titled=False)
     yield picture(insight_picture.picture(seen), "The network on the sentence, in numbers above")
 
 

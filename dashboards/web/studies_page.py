@@ -205,5 +205,5 @@ def _compared(view: View) -> Iterator[Element]:
         yield sentence(str(error))
         return
     made = studies_report(found)
-    yield report(made, lambda trial: "")
+    yield report(made)
     yield from charts(studies_charts(made.records, found.budgets, found.measure, found.split))
