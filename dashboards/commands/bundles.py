@@ -89,13 +89,14 @@ def export(
     The bundle of a network holds JSON and safetensors, and loads without ray or mlflow. The bundle of a user's function
     holds the files that the function passed to report(..., model=PATH).
     """
-    if register is not None and ((best or 1) > 1 or pareto):
+    several = pareto or (best or 1) > 1
+    if register is not None and several:
         raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
     if register is not None and (not register or {*register} & {"/", ":", '"'}):
         raise UserError(f'--register: got {register!r} (allowed: a name without /, : and ")')
     if to is not None and to.suffix in (".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z"):
         raise UserError(f"--to {to}: got a name for {to.suffix} (allowed: a folder, or a name that ends in .zip)")
-    if torch_export is not None and ((best or 1) > 1 or pareto):
+    if torch_export is not None and several:
         raise UserError("--torch-export: got several models for one file (allowed: one, by --best 1 or --trial N)")
     if tracking_uri is not None and register is None:
         raise UserError("--tracking-uri: got nothing to register there (allowed: with --register NAME)")
@@ -116,7 +117,7 @@ def export(
         print(_in_optuna(record, study, to_optuna))
         return
     if to_study is not None:
-        if (best or 1) > 1 or any(each is not None for each in of_bundles):
+        if several or any(each is not None for each in of_bundles):
             raise UserError(
                 "--study excludes several trials, --pareto, --ensemble, --retrain, --epochs, --torch-export and "
                 "--register (allowed: --trial N, or the best trial; it writes a config, and no network)"
