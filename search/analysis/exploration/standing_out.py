@@ -18,7 +18,8 @@ import pandas as pd
 
 from skipstack.search.analysis.exploration.levels import INACTIVE, Domains
 from skipstack.search.analysis.exploration.places import places
-from skipstack.search.statistics.forward_selection import Values, selected
+from skipstack.search.statistics.forward_selection import selected
+from skipstack.search.statistics.pseudo_values import Values
 from skipstack.spaces.domains import Domain
 
 LEVEL: Final = 0.001
