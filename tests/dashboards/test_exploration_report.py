@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import runpy
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import cache
@@ -20,7 +21,6 @@ from skipstack.dashboards.formats.rendering import Format
 from skipstack.dashboards.formats.rendering import render as render_report
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.exploration.table import COLUMNS, CUT, LEADS
-from skipstack.dashboards.reports.pictures.report_picture import picture
 from skipstack.dashboards.reports.pictures.search_pictures import BY_CHANCE, search_charts
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.printable import UNSEEN
@@ -34,6 +34,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
 from tests.oracles.latex import printed
+from tests.pages import ROOT
 from tests.search.made_up import (
     AXES,
     COMPOSITION,
@@ -461,6 +462,10 @@ def test_the_best_config_that_is_the_base_changes_nothing() -> None:
     config = study({DEPTH: {"choice": [1, 3]}})
     record = record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8))
     assert "the base itself" in render(exploration_of(record), "text")
+
+
+picture = runpy.run_path(str(ROOT / "docs" / "report.py"))["picture"]
+"""Draws a report for the README."""
 
 
 def test_the_same_study_gives_the_same_picture() -> None:
