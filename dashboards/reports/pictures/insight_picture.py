@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from skipstack.dashboards.charts.theme import FONTS
+from skipstack.dashboards.formats.style import FONT
 from skipstack.dashboards.reports.insight import Summary, summaries
 from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
@@ -39,7 +39,7 @@ class StackedShapes:
         height = self.top + MARGIN
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
-            f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="{FONTS}" font-size="12" role="img">\n'
+            f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="{FONT}" font-size="12" role="img">\n'
             f"<title>{escape(title)}</title>\n"
             f'<rect width="{WIDTH}" height="{height:.0f}" fill="#ffffff"/>\n' + "\n".join(self.shapes) + "\n</svg>\n"
         )
