@@ -136,7 +136,7 @@ def test_right_formats_pass_every_check_and_one_without_an_example_is_open() -> 
     ((outcome, check, words),) = pieces.pop("format arrows")
     assert (outcome, check) == ("open", "example")
     assert "nothing was read (allowed: example = Example(text, sentences), in the class)" in words
-    assert set(pieces) == {"format two_lines", "format names", "format stars", "format next_words"}
+    assert set(pieces) == {f"format {kind}" for kind in ("two_lines", "names", "stars", "next_words", "requests")}
     for lines in pieces.values():
         assert [(outcome, check) for outcome, check, _ in lines] == [("holds", check) for check in FORMAT_CHECKS]
 
