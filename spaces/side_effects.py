@@ -150,8 +150,8 @@ def _of_layers(ours: StackConfig, theirs: StackConfig, axes: Collection[str]) ->
         yield f"without the {_counted(lost, 'shortcut into layer', 'shortcuts into layers')}"
     if blocks and _set_by(axes, CELL) and ours.cell != theirs.cell:
         yield f"with {_counted(blocks, 'layer', 'layers')} still {'an LSTM' if len(blocks) == 1 else 'LSTMs'}"
-    kept = [layer for layer in blocks if ours.skipping == "all" or layer == ours.depth]
-    if kept and _set_by(axes, SKIP) and ours.skip is not None and ours.skip != theirs.skip:
+    kept = [layer for layer in blocks if ours.skip_of(layer) is not None]
+    if kept and _set_by(axes, SKIP) and ours.skip != theirs.skip:
         yield f"with no {_counted(kept, 'skip in layer', 'skips in layers')}"
 
 
