@@ -39,7 +39,7 @@ PARTS: Sequence[tuple[str, type[BaseModel]]] = (
     ("", TrialConfig),
     ("search", SearchConfig),
 )
-"""What the page walks through, with the path it stands at; nothing below ``FileContent`` but what follows it."""
+"""The configs that the page walks through, each with its path. Only the fields of ``FileContent`` are not followed."""
 
 
 def page() -> str:
@@ -80,7 +80,7 @@ def section(path: str, model: type[BaseModel]) -> str:
 
 
 def what_follows(annotation: Any) -> str:
-    """Of a field that holds a config: what that is, or that each kind has a table of its own."""
+    """The note on a field that holds a config: what the config is, or that each kind has a table of its own."""
     if kinds(annotation):
         return "A table for each kind follows."
     return next((_first_sentence(member) for member in models(annotation)), "")
@@ -99,7 +99,7 @@ def default(model: type[BaseModel], name: str) -> str:
 
 
 def field_notes(model: type[BaseModel]) -> Mapping[str, str]:
-    """What stands below each field, and below the alias that is its type, by the field's name."""
+    """The docstring below each field, after that of the alias that is its type, by the field's name."""
     found: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if not issubclass(owner, Frozen) or owner is Frozen:
@@ -116,7 +116,7 @@ def field_notes(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def alias_note(module: ModuleType, annotation: ast.expr) -> str:
-    """What stands below the alias that ``annotation`` names in ``module``, where it is one of ours."""
+    """The docstring below the alias that ``annotation`` names in ``module``; empty for an alias that is not ours."""
     while isinstance(annotation, ast.BinOp):  # ``Alias | None``
         annotation = annotation.left
     if not isinstance(annotation, ast.Name):

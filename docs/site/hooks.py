@@ -1,4 +1,4 @@
-"""What the site needs beside the pages of docs/: some pages from elsewhere, links as they are there, and docstrings.
+"""Hooks that give the site pages from outside of docs/, links between pages, and docstrings.
 
 mkdocs calls the functions, and griffe, which reads the docstrings, the class; mkdocs.yml names this file for both.
 """
