@@ -11,7 +11,7 @@ from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, fin
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
-TRAINS, NEEDED = (Look("trains now", BLUE), Look("needed now to go on there", ORANGE, "stroke", (5, 3)))
+TRAINS, NEEDED = Look("trains now", BLUE), Look("needed now to go on there", ORANGE, "stroke", (5, 3))
 
 MOST: Final = 20
 """The maximum number of curves. Of more running trials, only those with the best scores are drawn."""
