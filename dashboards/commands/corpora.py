@@ -184,7 +184,7 @@ def describe_corpus(
         raise UserError(f"--tags: got {tags} for {given} (allowed: with a named corpus)")
     elif Path(given).is_dir():
         described, title = recorded_corpora(Path(given))
-    elif given in presets() or Path(given).exists():
+    elif given in presets() or Path(given).exists() or Path(given).suffix:
         described, title = planned_corpora(given, data_dir)
     else:
         raise UserError(unknown("corpus or study", given, [*named_corpora(), *presets()]))

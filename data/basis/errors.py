@@ -40,7 +40,8 @@ def unknown(kind: str, got: object, allowed: Iterable[object], nearest: str | No
     if nearest is None:
         spelled, typed = {name.lower(): name for name in reversed(names)}, str(got).lower()
         begun = [name for name in names if typed and name.lower().startswith(typed)]
-        similar = [spelled[near] for near in get_close_matches(typed, spelled, n=1, cutoff=0.4)]
+        ends = (typed, typed.rpartition(".")[2])  # a short name may be meant by a whole path
+        similar = [spelled[near] for end in ends for near in get_close_matches(end, spelled, n=1, cutoff=0.4)]
         nearest = next(iter([*begun, *similar]), None)
     near = "" if nearest is None else f"nearest: {nearest!r}; "
     return f"unknown {kind} {str(got)!r} ({near}allowed: {', '.join(names)})"

@@ -135,5 +135,8 @@ def test_what_cannot_be_described_is_told(tmp_path: Path) -> None:
     assert "unknown corpus or study 'quikstart' (nearest: 'quickstart'" in refusal("data", "describe", "quikstart")
     assert "--tags: got pos for quickstart (allowed: " in refusal("data", "describe", "quickstart", "--tags", "pos")
     assert "no study here" in refusal("data", "describe", tmp_path)
+    (tmp_path / "study.yaml").touch()
+    near = f"no study file {tmp_path}/stdy.yaml (nearest: study.yaml; "
+    assert near in refusal("data", "describe", tmp_path / "stdy.yaml")
     assert "unknown layer of atis 'pos'" in refusal("data", "describe", "atis", "--tags", "pos")
     assert "no folder" in refusal("data", "describe", "atis")

@@ -206,6 +206,7 @@ def test_a_request_that_nobody_can_have_written_is_refused_before_the_ledger_has
     ("point", "message"),
     [
         ({"dept": 3}, r"unknown axis 'dept' \(nearest: 'depth'; allowed: depth, learning_rate\)"),
+        ({"model.stack.dept": 3}, r"unknown axis 'model.stack.dept' \(nearest: 'depth'; "),
         ({"depth": 4}, r"model.stack.depth: got 4 \(allowed: 1, 2, 3\)"),
         ({"model.stack.depth": 1}, r"trial 0 has this point already \(allowed: points that the study has not tried\)"),
     ],
