@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final
 
-from jinja2 import Environment, StrictUndefined, TemplateError, nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 
@@ -32,7 +32,7 @@ from tests.results.figures import StudyFigures
 from tests.results.inspected import Inspected
 from tests.results.kept import Kept
 from tests.results.printed import NOT_RUN, printed
-from tests.results.source import Source, find_source
+from tests.results.source import SOURCES, Source, find_source
 
 WIDTH: Final = 120
 """Of a line of prose."""
@@ -99,7 +99,13 @@ def render_with(
 ) -> Rendered:
     """The page of these studies. ``study``: finds one of another page."""
     environment = Environment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, extensions=[Claim]
+        loader=FileSystemLoader(SOURCES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,  # a page goes on below what it includes
+        autoescape=False,
+        extensions=[Claim],
     )
     names = {
         "study": study,

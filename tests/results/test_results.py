@@ -188,6 +188,11 @@ def test_no_figure_of_a_source_is_typed_and_its_commands_are_those_that_ran(sour
     assert [study for study in source.studies if source.kept and not results.is_kept(source, study)] == []
 
 
+@pytest.mark.parametrize("part", sorted((RESULTS / "sources").glob("*.jinja")), ids=lambda part: part.stem)
+def test_no_figure_of_what_pages_share_is_typed(part: Path) -> None:
+    assert Source(name=part.stem, studies={}, template=part.read_text()).typed_numbers() == []
+
+
 def asked(command: str) -> StudyConfig:
     """The study that `skipstack search` makes of a source's command today."""
     parser = argparse.ArgumentParser()
