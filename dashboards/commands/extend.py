@@ -64,7 +64,7 @@ def extend(
     are for a new study.
     """
     from skipstack.dashboards.commands.running import execution, finish
-    from skipstack.search.api.run import ask_for
+    from skipstack.search.api.asking import ask_for
     from skipstack.search.api.run import extend as extended
 
     points = [each for text in point or () for each in given_points(text)]

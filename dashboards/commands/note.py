@@ -17,7 +17,7 @@ def note(
 
     Reports and the dashboard show the note, and so does MLflow from the next `skipstack resume` or `sync` on.
     """
-    from skipstack.search.api.run import noted
+    from skipstack.search.api.asking import noted
 
     noted(study, text, trial)
     where = "the study" if trial is None else f"trial {trial}"
@@ -31,7 +31,7 @@ def rename(study: StudyPath, title: Annotated[str, typer.Argument(help="The new 
     Reports and the dashboard show this title, and so does MLflow from the next `skipstack resume` or `sync` on. The
     folder keeps its name.
     """
-    from skipstack.search.api.run import renamed
+    from skipstack.search.api.asking import renamed
 
     renamed(study, title)
     say(f"the study is called {' '.join(title.split())} now")

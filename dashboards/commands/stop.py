@@ -19,7 +19,7 @@ def stop(
     A trial ends at its next report, and keeps its scores. Without --trial, the process that runs the study starts no
     further trial: trials in training go on, the best trials are measured on test, and the report is printed.
     """
-    from skipstack.search.api.run import ask_to_stop
+    from skipstack.search.api.asking import ask_to_stop
 
     ask_to_stop(study, trial or ())
     what = f"ends {counted(len(trial), 'trial')} at the next report" if trial else "starts no further trial"

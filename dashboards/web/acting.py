@@ -59,7 +59,7 @@ def act(view: View, given: Mapping[str, str]) -> str:
     """Make the request that a form sent; its field ``do`` names the kind. Return the address of the page to show next.
     Raises UserError if the study cannot take it.
     """
-    from skipstack.search.api.run import ask_for, ask_to_stop, noted, renamed  # imports much that pages do not need
+    from skipstack.search.api.asking import ask_for, ask_to_stop, noted, renamed  # imports much that pages do not need
 
     match given:
         case {"do": "stop", "trial": str(number)} if is_number(number):

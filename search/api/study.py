@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.parts import need
 from skipstack.search.api.arguments import check_arguments
+from skipstack.search.api.asking import ask_for, ask_to_stop, noted, renamed
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 
@@ -189,8 +190,6 @@ class Study:
         for an unknown axis, for an axis that is inactive at the point, for a value or a point that is not allowed, and
         for a point that the study has already tried.
         """
-        from skipstack.search.api.run import ask_for
-
         given = [each if isinstance(each, Sequence) and not isinstance(each, str) else [each] for each in points]
         ask_for(self.folder, [point for listed in given for point in listed])
 
@@ -199,24 +198,18 @@ class Study:
         request that the process starts no further trial: trials in training go on, and the study ends as usual. Raises
         UserError if no process runs the study, if its search is over, and for a trial that does not exist or has ended.
         """
-        from skipstack.search.api.run import ask_to_stop
-
         ask_to_stop(self.folder, trials)
 
     def note(self, text: str, trial: int | None = None) -> None:
         """Write a note on the study, or on a trial, in place of an earlier one; an empty text removes it. Raises
         UserError for a trial that does not exist, for more than 5,000 characters, and while an ablation runs.
         """
-        from skipstack.search.api.run import noted
-
         noted(self.folder, text, trial)
 
     def rename(self, title: str) -> None:
         """Give the study another title, by which pages and reports call it; its folder stays. Raises UserError for an
         empty title, for more than 200 characters, and while an ablation runs.
         """
-        from skipstack.search.api.run import renamed
-
         renamed(self.folder, title)
 
     def _repr_html_(self) -> str | None:

@@ -32,7 +32,7 @@ from skipstack.search.analysis.confirmation.forecast import forecast
 from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.analysis.verdict.of_study import of_table
-from skipstack.search.api import ablation, run
+from skipstack.search.api import ablation, asking, run
 from skipstack.search.api import options as run_options
 from skipstack.search.api.ablation import prepare_ablation
 from skipstack.search.api.options import Execution
@@ -304,9 +304,9 @@ class Ablating:
         if self._draw.random() < 0.3:
             read(self._path, self._draw)
         if self._draw.random() < 0.2:
-            run.noted(self._path, "odd", trial=self._draw.choice([None, 0]))
+            asking.noted(self._path, "odd", trial=self._draw.choice([None, 0]))
         if self._draw.random() < 0.1:
-            run.renamed(self._path, "renamed")
+            asking.renamed(self._path, "renamed")
 
 
 def content(path: Path) -> list[str]:

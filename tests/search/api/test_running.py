@@ -8,8 +8,9 @@ from threading import Event
 
 import pytest
 
+from skipstack.search.api.asking import ask_for
 from skipstack.search.api.options import Execution
-from skipstack.search.api.run import Run, ask_for, next_part
+from skipstack.search.api.run import Run, next_part
 from skipstack.search.execution.driver.faults import StudyGoneError
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Finished

@@ -6,7 +6,7 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
-from skipstack.search.api import run
+from skipstack.search.api import asking, run
 from skipstack.search.api.options import Execution
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
@@ -50,8 +50,8 @@ def test_a_note_is_written_once_a_finished_study_is_published_or_synced(
     meanwhile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def publishes(self: run.Run) -> None:
-        run.noted(self.folder.path, "late thoughts")
-        run.renamed(self.folder.path, "Warm-up")
+        asking.noted(self.folder.path, "late thoughts")
+        asking.renamed(self.folder.path, "Warm-up")
         assert read_study(self.folder.path).study.note == "", "another process holds the ledger"
 
     monkeypatch.setattr(run, "is_installed", lambda name: False)
