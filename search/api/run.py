@@ -47,7 +47,7 @@ from skipstack.search.execution.driver.functions import (
 from skipstack.search.execution.driver.interruption import terminated_as_interrupted
 from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.execution.workers.reporting import TrackedRuns, no_run
-from skipstack.search.ledger.events import Event, Extended, StudyOpened, VectorsPrepared
+from skipstack.search.ledger.events import Event, Extended, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.bundles.corpus_folders import folders_of
 from skipstack.search.publishing.tracking.listeners.delivery import ListenerProcess
@@ -56,7 +56,7 @@ from skipstack.search.publishing.tracking.tracking_process import TrackingProces
 from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.earlier_studies.warm_start import summary, tried_first
-from skipstack.search.study.preparation import prepared
+from skipstack.search.study.preparation import prepared, vectors_coverage
 from skipstack.search.study.record.extension import (
     check_untried,
     extended,
@@ -585,15 +585,3 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
             return None
 
     return count
-
-
-def vectors_coverage(name: str, vectors: VectorsPrepared) -> str:
-    """The coverage of pretrained vectors, for the user: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
-    if vectors.kind == "tokens":
-        return f"data.vectors {name}: a vector of {vectors.size:,} numbers for each token"
-    words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
-    tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"
-    cut = "" if vectors.cut_line is None else f"; line {vectors.cut_line}, its last, is cut off and left out"
-    again = counted(vectors.repeated, "line has a word", "lines have words")
-    twice = f"; {again} of an earlier line and {'is' if vectors.repeated == 1 else 'are'} left out"
-    return f"data.vectors {name}: {words} and {tokens} have a vector{cut}{twice if vectors.repeated else ''}"

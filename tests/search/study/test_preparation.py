@@ -20,14 +20,14 @@ from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.data.store.stored import open_store
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.api.options import Execution
-from skipstack.search.api.run import Run, vectors_coverage
+from skipstack.search.api.run import Run
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared, from_json
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.bundles.bundle import load_bundle
 from skipstack.search.publishing.bundles.corpus_folders import folders_of
 from skipstack.search.publishing.bundles.export import export_bundle, verify_bundle
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
-from skipstack.search.study.preparation import needs
+from skipstack.search.study.preparation import needs, vectors_coverage
 from skipstack.search.study.record.folder import BEST, StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.spaces.config import SpaceConfig
