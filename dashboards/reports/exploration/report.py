@@ -203,7 +203,8 @@ def _caption(study: StudyConfig) -> Iterator[str]:
 
 def _cost(exploration: Exploration) -> Iterator[Block]:
     """Yield the number of trials by outcome, their cost, why no more were started, and the size of the Pareto front."""
-    ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
+    words = {"running": "unfinished"}  # whether a process trains them now is not known
+    ends = ", ".join(f"{count} {words.get(end, reason_in_words(end))}" for end, count in exploration.ends.items())
     yield Sentence(
         f"{counted(sum(exploration.ends.values()), 'trial')}{': ' if ends else ''}{ends}; "
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
