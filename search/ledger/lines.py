@@ -116,5 +116,5 @@ def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
         temporary.write_bytes(compacted(lines()))
         given = (line.payload for line in lines())
         read = (line.payload for line in _compacted_lines(temporary))
-        if any(one != other for one, other in zip_longest(given, read)):
+        if any(one != other for one, other in zip_longest(given, read, fillvalue=...)):  # a torn line has None
             raise OSError(f"{temporary}: does not read as it was written")
