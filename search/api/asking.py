@@ -1,4 +1,4 @@
-"""What a user asks of a study, also while another process runs it: points to try, an early end, notes and titles.
+"""Requests of a user to a study, also while another process runs it: points to try, an early end, notes and titles.
 
 A process that runs the study carries a request out when it next looks for some. Without such a process, notes and
 titles are written at once, and points are tried when the study is resumed.
