@@ -500,7 +500,6 @@ def test_only_what_a_search_chooses_by_scores_is_said_to_be_chosen_on_the_way(
     assert ("chose on the way" in said) == ("Nothing was chosen" not in chosen)
 
 
-@pytest.mark.slow
 def test_trials_that_have_not_ended_are_called_unfinished_whether_or_not_a_process_trains_them() -> None:
     begun = StudyRecord.of(islice(history(study(trials=8), seed=1), 31))
     unfinished = sum(trial.reason is None and not trial.paused for trial in begun.trials.values())
@@ -510,6 +509,7 @@ def test_trials_that_have_not_ended_are_called_unfinished_whether_or_not_a_proce
     assert "running" not in text
 
 
+@pytest.mark.slow
 def test_how_many_attempts_were_lost_with_their_machines_is_said_where_any_were() -> None:
     events = list(history(study()))
     lost = [Retried(time=0.0, trial=0, cause=cause, message="gone") for cause in ("lost", "crashed", "preempted")]
