@@ -8,6 +8,7 @@ A report and the decision on it are one append, so that neither is stored withou
 a missing, doubled or misplaced append.
 """
 
+import errno
 import gzip
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -117,4 +118,4 @@ def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
         given = (line.payload for line in lines())
         read = (line.payload for line in _compacted_lines(temporary))
         if any(one != other for one, other in zip_longest(given, read, fillvalue=...)):  # a torn line has None
-            raise OSError(f"{temporary}: does not read as it was written")
+            raise OSError(errno.EIO, "does not read as it was written", str(temporary))

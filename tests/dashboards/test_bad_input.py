@@ -121,6 +121,7 @@ def refused(here: Path, *arguments: str) -> str:
         (["export", "done", "--to", "b", "--trial", "99"], ["99", "allowed", "0"]),
         (["export", "done", "--to", "b", "--trial", "1", "--best", "1"], ["--best", "--trial"]),
         (["export", "done", "--to", "b", "--best", "0"], ["--best: got 0 (allowed: 1 or more)"]),
+        (["export", "done", "--to", "b", "--best", "9"], ["--best 9: got 3 trials with a score (allowed: 1 to 3)"]),
         (["export", "done", "--to", "done"], ["done", "exists", "allowed"]),
         (["export", "done", "--to", "b", "--register", 'my "own"'], ['my "own"', 'a name without /, : and "']),
         (["verify", "nowhere"], ["nowhere", "no bundle", "allowed"]),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skipstack.data.basis.atomic_files import refused_where_unwritable, temporary_folder_beside
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.user_code.configs import CodeFile
@@ -83,8 +84,8 @@ def chosen_trials(
     """Select the trials to export: the ``best`` highest-ranked trials, the trial with the number ``trial``, or the
     trials on the Pareto front (``pareto``). By default, the best trial is selected.
 
-    Raises UserError if more than one of the three is given, if no trial with a score is found, and for ``pareto`` in a
-    study of one objective.
+    Raises UserError if more than one of the three is given, if fewer trials have a score than are asked for, and for
+    ``pareto`` in a study of one objective.
     """
     given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
     asked = [option for option, is_given in given.items() if is_given]
@@ -95,7 +96,11 @@ def chosen_trials(
     if pareto and record.ranked():
         return record.front()
     if trial is None:
-        return [record.best] if best is None else [record.best, *record.ranked()[1:best]]
+        chosen = [record.best, *record.ranked()[1 : best or 1]]
+        if best is not None and best > len(chosen):
+            scored = counted(len(chosen), "trial")
+            raise UserError(f"--best {best}: got {scored} with a score (allowed: 1 to {len(chosen)})")
+        return chosen
     if trial not in record.trials or record.trials[trial].score is None:
         numbers = ", ".join(str(each.number) for each in sorted(record.ranked(), key=lambda each: each.number))
         raise UserError(f"--trial {trial}: no such trial with a score (allowed: {numbers or 'none yet'})")

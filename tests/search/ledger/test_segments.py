@@ -14,7 +14,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger import segments
 from skipstack.search.ledger.events import Event, Finished, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.ledger.lines import encoded
+from skipstack.search.ledger.lines import Line, encoded, write_compacted
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Segments, TakenOverError
 from tests.search.ledger.batches import BATCH, DECIDED, REPORTED, Batch
 
@@ -228,6 +228,14 @@ def test_a_torn_append_stays_out_of_the_compacted_file(tmp_path: Path) -> None:
     assert files(tmp_path, "jsonl.gz")
     assert trials(tmp_path) == [0, 1, 2, 4]
     assert Ledger(tmp_path).cut is None
+
+
+def test_a_compacted_file_without_a_line_that_it_should_have_is_not_kept(tmp_path: Path) -> None:
+    whole, torn = Line("000001.jsonl", 1, b"1 []"), Line("000001.jsonl", 2, None)
+    write_compacted(tmp_path / "whole.jsonl.gz", lambda: [whole])
+    with pytest.raises(OSError, match="does not read as it was written"):
+        write_compacted(tmp_path / "torn.jsonl.gz", lambda: [whole, torn])
+    assert files(tmp_path, "gz") == ["whole.jsonl.gz"]
 
 
 def test_damage_to_a_compacted_file_is_refused_or_harmless_and_never_changes_an_event(tmp_path: Path) -> None:
