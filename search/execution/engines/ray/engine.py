@@ -1,20 +1,14 @@
-"""The engine on Ray: Ray Tune opens slots (long-lived processes) on a cluster, and trials run in these slots.
-
-Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver and its ledger replace them.
-"""
+"""The engine on Ray: Ray Tune opens slots (long-lived processes) on a cluster, and trials run in these slots."""
 
 import gc
 import math
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import ray
-from ray import tune
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
@@ -42,7 +36,7 @@ from skipstack.search.execution.engines.ray.copying.mark import Mark
 from skipstack.search.execution.engines.ray.copying.remote_file_server import FileService
 from skipstack.search.execution.engines.ray.copying.study import copying, gather
 from skipstack.search.execution.engines.ray.gpu_failures import GpuFailures
-from skipstack.search.execution.engines.ray.loop import SlotScheduler, SlotSearcher, StudyIsOver, StudyLoop
+from skipstack.search.execution.engines.ray.loop import StudyLoop
 from skipstack.search.execution.engines.ray.machines import (
     Question,
     asked,
@@ -57,15 +51,12 @@ from skipstack.search.execution.engines.ray.machines import (
 from skipstack.search.execution.engines.ray.metrics import StudyGauges, watched
 from skipstack.search.execution.engines.ray.orders import PrepareProcess
 from skipstack.search.execution.engines.ray.preflight import Answer, Preflight, first_trouble, unseeing
-from skipstack.search.execution.engines.ray.process import SLOTS, borrowed, environment, silenced
+from skipstack.search.execution.engines.ray.process import borrowed, silenced
 from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
-from skipstack.search.execution.engines.ray.worker_process import WorkerProcess
+from skipstack.search.execution.engines.ray.tune_loop import MOST_SLOTS, run_tune
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
-
-MOST_SLOTS: Final = 1000
-"""Largest number of open slots, including slots that wait for an autoscaler to start machines."""
 
 AWAITED_SECONDS: Final = 1800.0
 """Seconds to wait for the first machine that an autoscaler may start."""
@@ -223,7 +214,7 @@ class RayEngine(Engine):
         while not loop.finished:
             before = driver.record.events
             try:
-                self._tune(loop)
+                run_tune(loop)
                 error: Exception = RuntimeError("it ended before the study")
             except KeyboardInterrupt:
                 if self._copying is not None:
@@ -241,32 +232,6 @@ class RayEngine(Engine):
                         raise error
                     loop.lost(one_line(error))
                 time.sleep(RESTARTED_AFTER)
-
-    def _tune(self, loop: StudyLoop) -> None:
-        """Run Tune's loop until the study or an error ends it."""
-        with (
-            tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch,
-            silenced(),
-            as_talkative_as_before(),
-            ExitStack() as beginning,
-        ):
-            beginning.enter_context(environment(SLOTS))
-            loop.on_begun = beginning.close
-            tune.Tuner(
-                tune.with_resources(WorkerProcess, _placement),
-                tune_config=tune.TuneConfig(
-                    search_alg=SlotSearcher(loop),
-                    scheduler=SlotScheduler(loop),
-                    num_samples=-1,  # until the searcher says that it has finished
-                    max_concurrent_trials=MOST_SLOTS,
-                ),
-                run_config=tune.RunConfig(
-                    storage_path=scratch,
-                    stop=StudyIsOver(loop),
-                    verbose=0,
-                    checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
-                ),
-            ).fit()
 
     def _most_slots(self, needs: Resources) -> int:
         """The largest number of slots with these resources to open. Slots that only future machines can hold are
@@ -356,20 +321,3 @@ def _sight(mark: Mark, machine: str) -> Question[bool]:
 def _sees(mark: Mark) -> bool:
     """Whether this machine sees the folder with the mark. Runs on the machine that is asked."""
     return mark.unseen() is None
-
-
-@contextmanager
-def as_talkative_as_before() -> Iterator[None]:
-    """Restore Tune's verbosity after the block. Running Tune changes it, also for the user's own runs."""
-    log = sys.modules.get("ray.tune.utils.log")
-    before = getattr(log, "verbosity", None)
-    try:
-        yield
-    finally:
-        if log is not None and before is not None:
-            log.set_verbosity(before)
-
-
-def _placement(config: dict[str, Any]) -> tune.PlacementGroupFactory:
-    """The resources that a slot requests from the cluster, in Tune's form."""
-    return tune.PlacementGroupFactory([{name.upper(): amount for name, amount in config["resources"].items()}])

@@ -33,9 +33,6 @@ from typing import Any, Final, TypeVar
 
 import ray
 from ray.exceptions import RayError
-from ray.tune import Stopper
-from ray.tune.schedulers import FIFOScheduler, TrialScheduler
-from ray.tune.search import Searcher
 
 from skipstack.data.basis.errors import NoGpuError, UserError
 from skipstack.data.basis.saying import Say
@@ -675,90 +672,3 @@ class StudyLoop:
     def __getstate__(self) -> dict[str, Any]:
         """Return no state: Tune pickles its plug-ins for its own restore, which is not used."""
         return {}
-
-
-class SlotSearcher(Searcher):  # type: ignore[misc]
-    """Opens slots of a study when Tune asks for trials."""
-
-    def __init__(self, loop: StudyLoop) -> None:
-        super().__init__(metric="outcomes", mode="max")
-        self._loop = loop
-
-    def set_max_concurrency(self, max_concurrent: int) -> bool:
-        """Ignore Tune's bound, since the loop decides how many slots are open."""
-        return True
-
-    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
-        """Open a slot, and return its config; None if no slot is of use; ``FINISHED`` after the study's end."""
-        resources = self._loop.keep(lambda: self._loop.open(trial_id))
-        if resources is not None:
-            return {"resources": dict(resources)}
-        return str(Searcher.FINISHED) if self._loop.finished else None
-
-    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
-        """Do nothing: the loop has handled the end of the slot already."""
-
-    def save(self, checkpoint_path: str) -> None:
-        """Do nothing: the ledger is saved instead."""
-
-    def restore(self, checkpoint_path: str) -> None:
-        """Do nothing: the study is restored from the ledger."""
-
-
-class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
-    """Passes the results of slots from Tune to the loop."""
-
-    def __init__(self, loop: StudyLoop) -> None:
-        super().__init__()
-        self._loop = loop
-
-    def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
-        """Pass the result of a slot's step to the loop, and return whether the slot stays open."""
-        loop, name = self._loop, trial.trial_id
-        if name not in loop.slots:
-            return str(TrialScheduler.STOP)
-        if "trouble" in result:
-            loop.keep(partial(refuse, result["gpus"], result["trouble"]))
-        if "greeting" in result:
-            stays = loop.keep(lambda: loop.greeted(name, result["greeting"]))
-        else:
-            stays = loop.keep(lambda: loop.returned(name, dict(result["outcomes"]), result["gpus"]))
-        return str(TrialScheduler.CONTINUE if stays else TrialScheduler.STOP)
-
-    def on_trial_error(self, tune_controller: Any, trial: Any) -> None:
-        """Pass the death of a slot's process to the loop."""
-        self._loop.keep(lambda: self._loop.died(trial.trial_id, words_of(trial)))
-
-    def choose_trial_to_run(self, tune_controller: Any) -> Any:
-        """Let the loop take its turn, once in each step of Tune's loop, then choose like Tune."""
-        self._loop.keep(self._loop.turn)
-        return super().choose_trial_to_run(tune_controller)
-
-
-class StudyIsOver(Stopper):  # type: ignore[misc]
-    """Ends Tune's loop when the study has finished. This ends all slots, even slots that still wait for resources."""
-
-    def __init__(self, loop: StudyLoop) -> None:
-        self._loop = loop
-
-    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
-        """Return False: ``SlotScheduler`` ends single slots."""
-        return False
-
-    def stop_all(self) -> bool:
-        """Whether nothing is left to do in the study."""
-        return self._loop.finished
-
-
-def refuse(gpus: ProcessGpus, trouble: str) -> None:
-    """Raise UserError because a process's machine cannot train. ``trouble``: the reason in one line."""
-    raise UserError(f"machine {gpus.name}: {trouble}")
-
-
-def words_of(trial: Any) -> str:
-    """Tune's record of the error that ended a slot."""
-    try:
-        with open(trial.error_file or "") as file:
-            return file.read()
-    except OSError:
-        return ""
