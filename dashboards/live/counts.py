@@ -26,10 +26,10 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.strategy.objectives.hours import HOUR
 from skipstack.search.strategy.proposers.config import PathConfig
-from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.strategy import study_scheduler
 from skipstack.search.study.study_size import study_size
 
 MEASURING = "measuring on test"
@@ -174,7 +174,7 @@ class StudyCounts:
     def levels(self) -> list[RungCounts]:
         """The trials by their last rung, the lowest rung first. The last item has the completed trials."""
         study = self.record.study
-        subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
+        subject = study_scheduler(study)
         resource, whole = subject.spending.resource, subject.spending.whole
         levels = {rung: RungCounts(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
         for trial in self._trials():

@@ -37,11 +37,11 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.ledger.events import Event, Retried, Untested
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.phases import Phase, Phases, PhaseSpan
 from skipstack.search.study.record.reading import events_of_trials
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.strategy import study_scheduler
 from skipstack.spaces.function import is_imported
 from skipstack.spaces.short_names import names_by_path
 
@@ -246,7 +246,7 @@ def _curves(seen: ComparedTrials) -> Drawn:
     for look, number in ((BASE, seen.base), (BEST, seen.best), (OTHER, seen.beside)):
         if number is not None and number not in (trial.number, *named.values()):
             named[look.name] = number
-    rungs = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial).rungs
+    rungs = study_scheduler(study).rungs
     at = rungs if study.search.resource == "epochs" else ()
     frame, epochs = curves(seen.record), trial.config.epochs
     return Drawn(

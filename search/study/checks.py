@@ -4,10 +4,9 @@ import json
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.surrogates import half_pair
-from skipstack.search.strategy.proposers.build import proposer
-from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.study.record.selection import FIXED_DESIGNS
+from skipstack.search.study.strategy import study_proposer, study_scheduler
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.space import Space
 
@@ -43,14 +42,8 @@ def check_study(study: StudyConfig) -> None:
             f"search.first_seed: got {search.first_seed} with {search.seeds} seeds (allowed: seeds below "
             f"{SEEDS_OF_A_SEARCH:,}; those above are kept for `skipstack ablate`)"
         )
-    proposer(
-        search.proposer,
-        Space(study.space),
-        seed=search.seed,
-        objectives=len(search.objectives),
-        trials=search.trials,
-    )
-    scheduler(search.scheduler, study.space.base.epochs, seeds=search.lanes_of_a_trial)
+    study_proposer(study, Space(study.space), search.trials)
+    study_scheduler(study)
 
 
 def check_enough(search: SearchConfig) -> None:

@@ -5,9 +5,9 @@ from fractions import Fraction
 from math import ceil
 
 from skipstack.data.basis.seeding import generator
-from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.scheduler import Scheduler
-from skipstack.search.study.config import SearchConfig
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.strategy import study_scheduler
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +26,14 @@ class EpochTotals:
     base: int
 
 
-def epoch_totals(
-    search: SearchConfig, epochs: int, trials: int, *, spared: bool, epoch_seconds: float | None = None
-) -> EpochTotals:
+def epoch_totals(study: StudyConfig, trials: int, *, spared: bool, epoch_seconds: float | None = None) -> EpochTotals:
     """Estimate the total number of epochs of a study.
 
-    ``epochs``: the epochs of a trial that completes. ``trials``: the number of trials. ``spared``: whether the base is
-    one of the trials. The base is never stopped. ``epoch_seconds``: the duration of an epoch, needed only for rungs in
-    seconds. None means that ``epochs`` epochs take exactly the maximum seconds of a trial.
+    ``trials``: the number of trials. ``spared``: whether the base is one of the trials. The base is never stopped.
+    ``epoch_seconds``: the duration of an epoch, needed only for rungs in seconds. None means that all epochs of a trial
+    take exactly its maximum seconds.
     """
-    subject = scheduler(
-        search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.lanes_of_a_trial
-    )
+    epochs, subject = study.space.base.epochs, study_scheduler(study, {0} if spared else frozenset())
     spending, lowest = subject.spending, min(subject.rungs, default=None)
     seconds, whole, least = 0.0, epochs, Fraction(subject.earliest)
     if spending.resource == "seconds":
@@ -48,7 +44,7 @@ def epoch_totals(
         least = Fraction(lowest * epochs, spending.whole)
     base = whole if spared else 0
     worst = base + (trials - spared) * whole
-    ranks = generator(search.seed, "plan", "ranks").permutation(trials)
+    ranks = generator(study.search.seed, "plan", "ranks").permutation(trials)
     return EpochTotals(
         best=base + ceil((trials - spared) * least),
         typical=min(worst, ceil(_one_after_another(subject, [float(rank) for rank in ranks], seconds))),

@@ -17,9 +17,9 @@ from skipstack.search.api.planning.extremes import extremes
 from skipstack.search.api.planning.shared_programs import trials_per_shared_program
 from skipstack.search.strategy.objectives.hours import HOUR
 from skipstack.search.strategy.proposers.config import WALKS, ListedConfig
-from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.strategy import study_scheduler
 from skipstack.search.study.study_size import study_size
 from skipstack.spaces.counting import SpaceCount, count
 from skipstack.spaces.one_network import OneNetwork, one_networks
@@ -160,7 +160,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
     trials = _trials(study, space, counted)
-    subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
+    subject = study_scheduler(study)
     return Plan(
         study=study,
         space=counted,
@@ -204,9 +204,7 @@ def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
 
 
 def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> EpochTotals:
-    spared = space.contains(study.space.base)
-    epochs = study.space.base.epochs
-    return epoch_totals(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
+    return epoch_totals(study, trials, spared=space.contains(study.space.base), epoch_seconds=epoch_seconds)
 
 
 def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:

@@ -28,13 +28,12 @@ from skipstack.search.ledger.events import (
 from skipstack.search.strategy.objectives.objectives import vector
 from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.search.strategy.objectives.stopping_rule import StoppingRule
-from skipstack.search.strategy.proposers.build import proposer
-from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.scheduler import Decision
 from skipstack.search.study.record.extension import extended
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.requests import Request
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.strategy import study_proposer, study_scheduler
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point, Space
 
@@ -68,14 +67,8 @@ class StudyState:
         asked = sum(len(extension.points) for extension in extensions)
         # Further hours give back trials that the hours had left out, which this number includes already.
         given_back = sum(extension.trials for extension in extensions if extension.hours is not None)
-        self.proposer = proposer(
-            search.proposer,
-            space,
-            seed=search.seed,
-            objectives=len(search.objectives),
-            trials=search.trials - asked - given_back,
-        )
-        self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.lanes_of_a_trial)
+        self.proposer = study_proposer(study, space, search.trials - asked - given_back)
+        self.scheduler = study_scheduler(study)
         self._enough = None if search.enough is None else StoppingRule(search.enough)
         self.longest = 0.0
         """The seconds of the longest epoch so far."""

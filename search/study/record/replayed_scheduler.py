@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.scheduler import Scheduler
 from skipstack.search.study.record.seed_races import best_of_groups
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.strategy import study_scheduler
 
 
 def replayed_scheduler(record: StudyRecord) -> Scheduler:
@@ -16,11 +16,10 @@ def replayed_scheduler(record: StudyRecord) -> Scheduler:
     Call this only for a study with a single objective. Raises UserError for a report that does not fit the decisions of
     this version of the scheduler.
     """
-    search, base = record.study.search, record.base
-    epochs = record.study.space.base.epochs
+    base, epochs = record.base, record.study.space.base.epochs
     spared = {number for number, trial in record.trials.items() if trial.reused is not None}
     spared |= {0} if base is not None and base.number == 0 else set()
-    subject = scheduler(search.scheduler, epochs, frozenset(spared), seeds=search.lanes_of_a_trial)
+    subject = study_scheduler(record.study, spared)
     paused: set[int] = set()
     for _, trial, place in sorted(_happened(record), key=lambda each: each[0]):
         if place is None:
