@@ -31,7 +31,7 @@ def run_tune(loop: StudyLoop) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch,
         silenced(),
-        as_talkative_as_before(),
+        _as_talkative_as_before(),
         ExitStack() as beginning,
     ):
         beginning.enter_context(environment(SLOTS))
@@ -59,7 +59,7 @@ def _placement(config: dict[str, Any]) -> tune.PlacementGroupFactory:
 
 
 @contextmanager
-def as_talkative_as_before() -> Iterator[None]:
+def _as_talkative_as_before() -> Iterator[None]:
     """Restore Tune's verbosity after the block. Running Tune changes it, also for the user's own runs."""
     log = sys.modules.get("ray.tune.utils.log")
     before = getattr(log, "verbosity", None)
