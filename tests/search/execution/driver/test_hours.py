@@ -43,7 +43,6 @@ from skipstack.search.ledger.events import (
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.entry import STUDY
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
-from skipstack.search.strategy.proposers.build import proposer
 from skipstack.search.strategy.proposers.proposer import Proposer
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.extension import more_hours
@@ -51,6 +50,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import is_finished, read_study
 from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.strategy import study_proposer
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.spaces.space import Space
 from tests.search.changed import searched
@@ -263,11 +263,11 @@ def test_trials_that_more_hours_give_back_do_not_count_twice_for_the_proposer(
 ) -> None:
     told: list[int] = []
 
-    def counted(*given: Any, trials: int, **others: Any) -> Proposer:
+    def counted(study: StudyConfig, space: Space, trials: int) -> Proposer:
         told.append(trials)
-        return proposer(*given, trials=trials, **others)
+        return study_proposer(study, space, trials)
 
-    monkeypatch.setattr(study_state, "proposer", counted)
+    monkeypatch.setattr(study_state, "study_proposer", counted)
     for first in ((), (more(ended, hours=0.5),), (more(ended, hours=0.5), Extended(time=0.0, trials=3))):
         opened, *_ = Ledger(ended.ledger).read()
         StudyState(ended, opened, first, written=ended.ledger)
