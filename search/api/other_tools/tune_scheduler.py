@@ -11,7 +11,7 @@ from skipstack.search.study.earlier_studies.elsewhere.tune_results import ITERAT
 
 
 @final
-class TuneScheduler(FIFOScheduler):  # type: ignore[misc]
+class TuneScheduler(FIFOScheduler):  # type: ignore[misc]  # mypy reads no types of Ray
     """Ends a trial where our ASHA would: if its score is below the cutoff of a rung or not finite, or if it is
     complete.
 

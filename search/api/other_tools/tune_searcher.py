@@ -17,7 +17,7 @@ from skipstack.spaces.space import Point, Space
 
 
 @final
-class TuneSearcher(Searcher):  # type: ignore[misc]
+class TuneSearcher(Searcher):  # type: ignore[misc]  # mypy reads no types of Ray
     """Proposes the configs of a Tune experiment by one of our proposers, over the domains of its ``param_space``.
 
     Tune does not say whether a trial was stopped early or ran to its end. So all ended trials are learned from as

@@ -8,6 +8,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.strategy.schedulers.scheduler import Scheduler
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.strategy import study_scheduler
+from skipstack.spaces.space import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,14 @@ class EpochTotals:
     base: int
 
 
-def epoch_totals(study: StudyConfig, trials: int, *, spared: bool, epoch_seconds: float | None = None) -> EpochTotals:
+def epoch_totals(study: StudyConfig, trials: int, space: Space, *, epoch_seconds: float | None = None) -> EpochTotals:
     """Estimate the total number of epochs of a study.
 
-    ``trials``: the number of trials. ``spared``: whether the base is one of the trials. The base is never stopped.
-    ``epoch_seconds``: the duration of an epoch, needed only for rungs in seconds. None means that all epochs of a trial
-    take exactly its maximum seconds.
+    ``trials``: the number of trials. ``space``: the study's space. If it contains the base, the base is one of the
+    trials, and is never stopped. ``epoch_seconds``: the duration of an epoch, needed only for rungs in seconds. None
+    means that all epochs of a trial take exactly its maximum seconds.
     """
+    spared = space.contains(study.space.base)
     epochs, subject = study.space.base.epochs, study_scheduler(study, {0} if spared else frozenset())
     spending, lowest = subject.spending, min(subject.rungs, default=None)
     seconds, whole, least = 0.0, epochs, Fraction(subject.earliest)

@@ -168,7 +168,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
         rungs=subject.rungs,
         resource=subject.spending.resource,
         room=room,
-        forecasts=_forecasts(_courses(study, trials, space)),
+        forecasts=_forecasts(epoch_totals(study, trials, space)),
         trials_per_shared_program=trials_per_shared_program(
             study.search, space, trials, room.trials_per_program, on_cpu=room.device == "cpu"
         ),
@@ -190,7 +190,7 @@ def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
     others = made.trials - spared
     if (spared and not base) or (others and not drawn):
         return replace(made, unmeasured="the base, or all networks that were drawn, do not run here")
-    expected = _courses(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
+    expected = epoch_totals(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
     settled = made.study.search.proposer.kind in WALKS
     error = _error_of_mean(drawn, of=others if settled else None) if others else 0.0
     own = expected.base * (base[0] if spared else 0.0) / HOUR
@@ -201,10 +201,6 @@ def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
             for each in _forecasts(expected)
         ),
     )
-
-
-def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> EpochTotals:
-    return epoch_totals(study, trials, spared=space.contains(study.space.base), epoch_seconds=epoch_seconds)
 
 
 def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:

@@ -47,5 +47,5 @@ def small_space(study: StudyConfig) -> SmallSpace | None:
     configs = len(listed) if one_by_one else sum(map(space.allowed, listed))
     if len(listed) > LISTED or configs > min(FEW, search.trials) or configs < 2:
         return None
-    totals = epoch_totals(study, configs, spared=space.contains(study.space.base))
+    totals = epoch_totals(study, configs, space)
     return SmallSpace(configs, totals.worst, totals.typical) if totals.typical < totals.worst else None

@@ -70,7 +70,7 @@ def _as_talkative_as_before() -> Iterator[None]:
             log.set_verbosity(before)
 
 
-class SlotSearcher(Searcher):  # type: ignore[misc]
+class SlotSearcher(Searcher):  # type: ignore[misc]  # mypy reads no types of Ray
     """Opens slots of a study when Tune asks for trials."""
 
     def __init__(self, loop: StudyLoop) -> None:
@@ -98,7 +98,7 @@ class SlotSearcher(Searcher):  # type: ignore[misc]
         """Do nothing: the study is restored from the ledger."""
 
 
-class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
+class SlotScheduler(FIFOScheduler):  # type: ignore[misc]  # mypy reads no types of Ray
     """Passes the results of slots from Tune to the loop."""
 
     def __init__(self, loop: StudyLoop) -> None:
@@ -128,7 +128,7 @@ class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
         return super().choose_trial_to_run(tune_controller)
 
 
-class StudyIsOver(Stopper):  # type: ignore[misc]
+class StudyIsOver(Stopper):  # type: ignore[misc]  # mypy reads no types of Ray
     """Ends Tune's loop when the study has finished. This ends all slots, even slots that still wait for resources."""
 
     def __init__(self, loop: StudyLoop) -> None:

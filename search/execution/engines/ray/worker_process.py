@@ -42,7 +42,7 @@ class Greeting:
     gpus: ProcessGpus
 
 
-class WorkerProcess(tune.Trainable):  # type: ignore[misc]
+class WorkerProcess(tune.Trainable):  # type: ignore[misc]  # mypy reads no types of Ray
     """Trains and measures trials in a slot of a study. The first step returns a ``Greeting``. Each later step carries
     out the orders that have arrived (``orders.py``). If no order has given an outcome, the step also trains an epoch of
     the trials with the fewest epochs. A process has several trials only if they can train as one batched program.
